@@ -1,0 +1,129 @@
+"""Everything that can go wrong, as one tree.
+
+TautError
+├── ModelError            a system that cannot be built: shapes, symbols, mass, expressions
+├── InputError            a call that cannot be carried out: step, duration, names, values
+│   └── UnknownName       a method, problem or parameter that does not exist (the known ones are listed)
+├── ConstraintError       constraints that cannot hold together, or a singular configuration
+├── InconsistentStart     a start off g = 0 or G q̇ + ∂g/∂t = 0 (carries the nearest consistent state)
+├── StepError             a step that could not be made: Newton, singular matrix, blow-up
+├── Interrupted           Ctrl-C during a run (also a KeyboardInterrupt)
+└── FileError             a file that cannot be read or written
+
+Every message says what happened and, where it helps, what was expected, what was received
+and what to do.  A `StepError` says when (time and step number); a run that ended half-way
+hands over what it has in ``error.partial``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class TautError(Exception):
+    """What happened, what was expected, what was received, and the remedy.
+
+    Parameters
+    ----------
+    what : str
+        One sentence.
+    expected, received, remedy : str, optional
+        Printed on lines of their own.
+    partial : Trajectory, optional
+        What had been computed when the error arose.
+    """
+
+    partial: Any = None
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        expected: object = None,
+        received: object = None,
+        remedy: object = None,
+        partial: Any = None,
+    ) -> None:
+        lines = [what]
+        for label, text in (("expected", expected), ("received", received), ("remedy", remedy)):
+            if text is not None:
+                lines.append(f"  {label + ':':<10}{text}")
+        super().__init__("\n".join(lines))
+        self.what = what
+        self.expected = expected
+        self.received = received
+        self.remedy = remedy
+        self.partial = partial
+
+
+class ModelError(TautError):
+    """A system that cannot be built."""
+
+
+class InputError(TautError):
+    """A call whose arguments cannot be used."""
+
+
+class UnknownName(InputError):
+    """A name that is not in a catalogue; the message lists those that are."""
+
+    def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
+        known = sorted(known)
+        close = get_close_matches(str(name), known, n=1)
+        super().__init__(
+            f"there is no {kind} called {name!r}",
+            expected="one of " + ", ".join(known),
+            received=repr(name),
+            remedy=f"did you mean {close[0]!r}?" if close else None,
+        )
+
+
+class ConstraintError(TautError):
+    """Constraints that contradict each other, or a configuration where they lose rank."""
+
+
+class InconsistentStart(TautError):
+    """A start that breaks g(q, t) = 0 or G q̇ + ∂g/∂t = 0.
+
+    Attributes
+    ----------
+    g, hidden : ndarray, shape (c,)
+        Residuals of the constraints and of the hidden constraints at the start.
+    q, v : ndarray, shape (n,)
+        The nearest consistent state (M-orthogonal projection).
+    """
+
+    def __init__(
+        self, what: str, *, g: np.ndarray, hidden: np.ndarray, q: np.ndarray, v: np.ndarray, **text: Any
+    ) -> None:
+        super().__init__(what, **text)
+        self.g, self.hidden, self.q, self.v = g, hidden, q, v
+
+
+class StepError(TautError):
+    """A step that could not be made.
+
+    Attributes
+    ----------
+    t : float
+        Time at the beginning of the step.
+    index : int
+        Number of the step, counted from 0.
+    """
+
+    def __init__(self, what: str, *, t: float, index: int, **text: Any) -> None:
+        super().__init__(what, **text)
+        self.t, self.index = t, index
+
+
+class Interrupted(TautError, KeyboardInterrupt):
+    """Ctrl-C during a run; ``error.partial`` holds the trajectory so far."""
+
+
+class FileError(TautError):
+    """A file that cannot be read or written."""

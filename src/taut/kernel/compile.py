@@ -1,0 +1,141 @@
+"""A system and a method become a compiled step, remembered for as long as the process lives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from taut.kernel.evaluate import Mechanics
+from taut.kernel.fused import FusedProgram, accelerations, fuse
+from taut.kernel.native import Native, compiled
+from taut.kernel.operators import Operators
+from taut.kernel.step_code import map_code, step_code
+from taut.methods.base import Method
+from taut.model.system import System
+
+SX = ca.SX
+FUSED_LIMIT = 40  # coordinates and constraints up to which a step is unrolled into one kernel
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledStep:
+    """A compiled pure function: one step of one method for one system.
+
+    Attributes
+    ----------
+    address, context : int
+        What the loop calls.
+    slots : int
+        Length of the state.
+    lanes : int
+        Trajectories that advance together.
+    """
+
+    system: System
+    method: Method
+    address: int
+    context: int
+    slots: int
+    lanes: int
+    keep: tuple[int, ...]
+    chart: tuple[int, ...] | None
+    program: Any = field(repr=False)
+    alive: Any = field(repr=False)
+
+    def first_memory(self, q: np.ndarray, p: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """What the step remembers before its first call."""
+        return np.array(self.program.first_memory(q, p, v)).ravel()
+
+
+class Workshop:
+    """Everything compiled for one system (found again by the system's content)."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.mechanics = Mechanics(system)
+        self._steps: dict[tuple, CompiledStep] = {}
+        self._maps: dict[str, Any] = {}
+
+    @property
+    def small(self) -> bool:
+        """Whether steps of this system are unrolled."""
+        return self.system.n + self.system.c <= FUSED_LIMIT
+
+    def step(
+        self,
+        method: Method,
+        *,
+        keep: tuple[int, ...],
+        lanes: int = 1,
+        chart: tuple[int, ...] | None = None,
+        backend: str = "auto",
+    ) -> CompiledStep:
+        """The compiled step of `method`, made on first use."""
+        if backend == "auto":
+            backend = "fused" if self.small else "assembled"
+        key = (method.key, keep, lanes, chart, backend)
+        if key not in self._steps:
+            build = self._fused if backend == "fused" else self._assembled
+            self._steps[key] = build(method, keep, lanes, chart)
+        return self._steps[key]
+
+    def _fused(self, method: Method, keep, lanes: int, chart) -> CompiledStep:
+        program = fuse(self.system, method, keep=list(keep), chart=chart)
+        native = compiled(step_code(program, lanes))
+        return CompiledStep(
+            self.system, method, native.address("step"), 0, program.slots, lanes, keep, chart, program, native
+        )
+
+    def _assembled(self, method: Method, keep, lanes: int, chart) -> CompiledStep:
+        from taut.kernel.assembled import assemble
+
+        assert lanes == 1
+        program = assemble(self.system, method, keep=list(keep), chart=chart)
+        return CompiledStep(
+            self.system, method, program.address, program.context, program.slots, 1, keep, chart, program, program
+        )
+
+    def program(self, method: Method, keep: tuple[int, ...], chart=None) -> FusedProgram:
+        """The fused program itself, for diagnostics, whatever the size."""
+        key = ("program", method.key, keep, chart)
+        if key not in self._maps:
+            self._maps[key] = fuse(self.system, method, keep=list(keep), chart=chart)
+        return self._maps[key]
+
+    def multipliers(self, keep: tuple[int, ...]) -> CompiledMap:
+        """(q, v, p, t, parameters) → λ of the kept constraints, compiled."""
+        key = ("multipliers", keep)
+        if key not in self._maps:
+            ops = Operators(self.system, list(keep))
+            q, v, p = (SX.sym(name, ops.n) for name in "qvp")
+            t = SX.sym("t")
+            _, lam = accelerations(ops, q, v, p, t)
+            self._maps[key] = CompiledMap(ca.Function("lam", [q, v, p, t, ops.par], [ca.densify(lam)]))
+        return self._maps[key]
+
+
+class CompiledMap:
+    """An SX function compiled for evaluation at many points."""
+
+    def __init__(self, function: ca.Function) -> None:
+        self.inputs = function.nnz_in()
+        self.outputs = function.nnz_out()
+        self._native: Native = compiled(map_code(function))
+        self.address = self._native.address("map")
+
+
+@lru_cache(maxsize=256)
+def _workshop(key: str) -> list:
+    return []
+
+
+def workshop(system: System) -> Workshop:
+    """The workshop of `system`, shared by all systems with the same equations."""
+    slot = _workshop(system.key)
+    if not slot:
+        slot.append(Workshop(system))
+    return slot[0]

@@ -1,0 +1,199 @@
+"""The operators of a system as numbers, at one state or at many, for systems of any size.
+
+Every term's CasADi function is mapped over its instances (and over the states asked for); the
+results are scattered into arrays.  Used where speed of a loop is not at stake: at the start of a
+run, and for the quantities that are computed from stored states.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+import scipy.sparse as sparse
+
+from taut.kernel.operators import ARGUMENTS, SPACES, Local
+from taut.model.system import System
+
+
+class Mechanics:
+    """Numeric operators of a system for given parameter values.
+
+    Vectors have shape (n,) or (B, n); t is a number or (B,).  Results have the same leading shape.
+    """
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.n, self.c = system.n, system.c
+        self.form = system.form
+        self.locals = [Local(term, tuple(system.parameters)) for term in system.terms]
+        self._derivatives: dict[tuple[int, str, str], ca.Function] = {}
+
+    @cached_property
+    def _rows(self) -> list[np.ndarray]:
+        found, at = [], 0
+        for local in self.locals:
+            count = local.term.instances * local.rows
+            found.append(at + np.arange(count).reshape(local.term.instances, local.rows))
+            at += count
+        return found
+
+    def apply(self, operator: str, t, par: np.ndarray, **given: np.ndarray) -> np.ndarray:
+        """Σ over terms; the vector that belongs to no term is not included (see `link` …)."""
+        lead = next(x.shape[:-1] for x in given.values())
+        flat = {k: np.atleast_2d(x) for k, x in given.items()}
+        count = next(len(x) for x in flat.values())
+        size = {"q": self.n, "c": self.c, "1": 1}[SPACES[operator]]
+        total = np.zeros((count, size))
+        for local, rows in zip(self.locals, self._rows, strict=True):
+            if not local.has(operator):
+                continue
+            args = self._gathered(local, rows, flat, t, par, count)
+            part = np.array(local.function(operator)(*args)).reshape(-1, count, local.term.instances)
+            where = {"q": local.term.indices, "c": rows, "1": np.zeros((local.term.instances, 1), int)}
+            for k, column in enumerate(where[SPACES[operator]].T):
+                np.add.at(total, (slice(None), column), part[k])
+        return total.reshape(*lead, size)
+
+    def _gathered(self, local: Local, rows, flat, t, par, count: int) -> list[np.ndarray]:
+        """Arguments of a local function, one column per (state, instance)."""
+        instances = local.term.instances
+        args = []
+        for name in ARGUMENTS:
+            index = rows if name == "lam" else local.term.indices
+            if name in flat and index.shape[1]:
+                args.append(flat[name][:, index].reshape(count * instances, -1).T)
+            else:
+                args.append(np.zeros((index.shape[1], count * instances)))
+        times = np.repeat(np.broadcast_to(np.asarray(t, float), (count,)), instances)
+        constants = np.tile(local.term.values, (count, 1)).T
+        spread = np.repeat(par[:, None], count * instances, axis=1)
+        return [*args, times[None, :], spread, constants]
+
+    def derivative(self, operator: str, by: str, t: float, par, **given) -> sparse.csr_matrix:
+        """∂operator/∂by at one state, as a sparse matrix over the whole system."""
+        flat = {k: np.atleast_2d(x) for k, x in given.items()}
+        space = SPACES[operator]
+        shape = ({"q": self.n, "c": self.c, "1": 1}[space], self.c if by == "lam" else self.n)
+        i_all, j_all, values = [], [], []
+        for number, (local, rows) in enumerate(zip(self.locals, self._rows, strict=True)):
+            if not local.has(operator):
+                continue
+            function = self._derivative(number, operator, by)
+            blocks = np.array(function(*self._gathered(local, rows, flat, t, par, 1)))
+            instances = local.term.instances
+            lines = rows if space == "c" else local.term.indices
+            columns = rows if by == "lam" else local.term.indices
+            blocks = blocks.reshape(columns.shape[1], lines.shape[1], instances)
+            i, j = np.broadcast_arrays(lines.T[None, :, :], columns.T[:, None, :])
+            i_all.append(i.ravel())
+            j_all.append(j.ravel())
+            values.append(blocks.ravel())
+        if not values:
+            return sparse.csr_matrix(shape)
+        data = np.concatenate(values), (np.concatenate(i_all), np.concatenate(j_all))
+        return sparse.csr_matrix(data, shape=shape)
+
+    def _derivative(self, number: int, operator: str, by: str) -> ca.Function:
+        key = (number, operator, by)
+        if key not in self._derivatives:
+            local = self.locals[number]
+            x = list(local.arguments.values())
+            out = local.function(operator)(*x)
+            matrix = ca.densify(ca.jacobian(out, local.arguments[by]))
+            self._derivatives[key] = ca.Function("d", x, [ca.vec(matrix)])
+        return self._derivatives[key]
+
+    # ---- the operators by name ---------------------------------------------------------------
+
+    def momentum(self, q, v, t, par) -> np.ndarray:
+        """P with p = L_v(q, v, t), or v = H_p(q, p, t) solved for p."""
+        if self.form == "lagrangian":
+            return -self.apply("link", t, par, q=q, v=v)
+        return self._inverted(q, v, t, par, "p", "r")
+
+    def velocity(self, q, p, t, par) -> np.ndarray:
+        """V with v = H_p(q, p, t), or p = L_v(q, v, t) solved for v."""
+        if self.form == "hamiltonian":
+            return -self.apply("link", t, par, q=q, p=p)
+        return self._inverted(q, p, t, par, "v", "a")
+
+    def _inverted(self, q, y, t, par, name: str, tangent: str) -> np.ndarray:
+        """Solve y + link(q, x) = 0 for x by Newton, one state at a time."""
+        if q.ndim > 1:
+            times = np.broadcast_to(np.asarray(t, float), (len(q),))
+            rows = zip(q, y, times, strict=True)
+            return np.array([self._inverted(a, b, s, par, name, tangent) for a, b, s in rows])
+        x, last = np.zeros(self.n), np.inf
+        for _ in range(50):
+            residual = y + self.apply("link", t, par, q=q, **{name: x})
+            matrix = self.derivative("respond", tangent, t, par, q=q, **{name: x})
+            change = solve(matrix, residual)  # ∂link/∂x = respond's matrix, which is −Hessian
+            x = x - change
+            size = np.abs(change).max()
+            if size <= 1e-15 * np.abs(x).max() or (size >= last and size <= 1e-9 * np.abs(x).max()):
+                break
+            last = size
+        return x
+
+    def mass(self, q, v, p, t, par) -> np.ndarray:
+        """L_vv, or the inverse of H_pp, as a dense matrix."""
+        if self.form == "lagrangian":
+            return -self.derivative("respond", "a", t, par, q=q, v=v).toarray()
+        return np.linalg.inv(-self.derivative("respond", "r", t, par, q=q, p=p).toarray())
+
+    def g(self, q, t, par) -> np.ndarray:
+        """Constraints g(q, t)."""
+        return self.apply("g", t, par, q=q)
+
+    def jacobian(self, q, t, par) -> sparse.csr_matrix:
+        """G = ∂g/∂q."""
+        return self.derivative("g", "q", t, par, q=q)
+
+    def hidden(self, q, v, t, par) -> np.ndarray:
+        """G v + ∂g/∂t."""
+        return self.apply("hidden", t, par, q=q, v=v)
+
+    def energy(self, q, v, p, t, par) -> np.ndarray:
+        """Energy v·L_v − L, or H."""
+        return self.apply("energy", t, par, q=q, v=v, p=p)[..., 0]
+
+    def push(self, q, t, multipliers, par) -> np.ndarray:
+        """Gᵀλ."""
+        return self.apply("push", t, par, q=q, lam=multipliers)
+
+    def power(self, q, v, p, multipliers, t, par) -> np.ndarray:
+        """dE/dt along the constrained motion."""
+        return self.apply("power", t, par, q=q, v=v, p=p, lam=multipliers)[..., 0]
+
+    def accelerations(self, q, v, p, t, par) -> tuple[np.ndarray, np.ndarray]:
+        """(v̇, λ) at one state; multipliers of least norm where constraints are redundant."""
+        force = self.apply("force", t, par, q=q, v=v, p=p)
+        zero = np.zeros(self.n)
+        drift = self.apply("rate", t, par, q=q, v=v, p=p, a=zero, r=zero)
+        bend = self.apply("hidden_rate", t, par, q=q, v=v, a=zero)
+        g = self.jacobian(q, t, par)
+        if self.form == "lagrangian":
+            mass = -self.derivative("respond", "a", t, par, q=q, v=v)
+            right = force + drift
+        else:
+            inverse = -self.derivative("respond", "r", t, par, q=q, p=p)
+            mass = sparse.csr_matrix(np.linalg.inv(inverse.toarray()))
+            right = force - mass @ drift
+        free = solve(mass, right)
+        if self.c == 0:
+            return free, np.zeros(0)
+        response = solve(mass, g.T.toarray())
+        schur = g @ response
+        multipliers = np.linalg.lstsq(schur, g @ free + bend, rcond=1e-12)[0]
+        return free - response @ multipliers, multipliers
+
+
+def solve(matrix: sparse.spmatrix, right: np.ndarray) -> np.ndarray:
+    """matrix⁻¹ right, dense for small systems and sparse for large ones."""
+    if matrix.shape[0] <= 60:
+        return np.linalg.solve(matrix.toarray(), right)
+    from scipy.sparse.linalg import splu
+
+    return splu(sparse.csc_matrix(matrix)).solve(np.asarray(right))

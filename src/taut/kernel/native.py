@@ -1,0 +1,130 @@
+"""LLVM IR text → machine code in this process, through a cache on disk.
+
+The cache holds object files named by a hash of the IR, the CPU with its features, and the
+versions of LLVM and of this package.  A file is written under a temporary name and renamed, so
+that concurrent processes never see half of one; each carries a checksum, and one that does not
+match is thrown away and compiled again.  A cache that cannot be written is silently not used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from taut._version import __version__
+
+_MAGIC = b"taut-object-1\n"
+
+
+def cache_directory() -> Path:
+    """Where compiled code is kept: ``$TAUT_CACHE_DIR``, else the user's cache directory."""
+    chosen = os.environ.get("TAUT_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    return (Path(base) if base else Path.home() / ".cache") / "taut"
+
+
+class Native:
+    """A compiled module: keep it alive as long as its addresses are used."""
+
+    def __init__(self, object_code: bytes) -> None:
+        # The engine owns its target machine and disposes of it, so it gets one of its own.
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(object_code))
+        self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        """Address of a function."""
+        found = self._engine.get_function_address(name)
+        assert found, name
+        return found
+
+
+def compiled(ir: str) -> Native:
+    """`ir` as machine code, from the cache if it is there."""
+    return Native(object_code(ir))
+
+
+def object_code(ir: str) -> bytes:
+    """The object file of `ir`, from the cache or compiled and put there."""
+    path = cache_directory() / (_key(ir) + ".o")
+    found = read_checked(path)
+    if found is None:
+        found = _compile(ir)
+        write_checked(path, found)
+    return found
+
+
+def read_checked(path: Path) -> bytes | None:
+    """The content of a cache file, or None if it is absent or damaged."""
+    try:
+        raw = path.read_bytes()
+    except OSError:
+        return None
+    head, digest, body = raw[: len(_MAGIC)], raw[len(_MAGIC) : len(_MAGIC) + 32], raw[len(_MAGIC) + 32 :]
+    if head != _MAGIC or hashlib.sha256(body).digest() != digest:
+        return None
+    return body
+
+
+def write_checked(path: Path, body: bytes) -> None:
+    """Write a cache file at once or not at all."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".taut-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(_MAGIC + hashlib.sha256(body).digest() + body)
+            Path(temporary).replace(path)
+        except OSError:
+            Path(temporary).unlink(missing_ok=True)
+    except OSError:
+        return
+
+
+def _compile(ir: str) -> bytes:
+    machine = _target_machine()
+    module = llvm.parse_assembly(ir)
+    module.triple = machine.triple
+    module.data_layout = str(machine.target_data)
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return machine.emit_object(module)
+
+
+def _target_machine() -> llvm.TargetMachine:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=3,
+        jit=True,
+    )
+
+
+def lanes() -> int:
+    """Doubles per SIMD register of this CPU, doubled where that hides latency."""
+    features = llvm.get_host_cpu_features()
+    return 8 if features.get("avx512f") else 4
+
+
+@cache
+def _platform() -> bytes:
+    features = llvm.get_host_cpu_features().flatten()
+    version = ".".join(map(str, llvm.llvm_version_info))
+    words = (llvm.get_host_cpu_name(), features, version, llvmlite.__version__, __version__)
+    return "\n".join(words).encode()
+
+
+def _key(ir: str) -> str:
+    return hashlib.sha256(_platform() + b"\n" + ir.encode()).hexdigest()[:40]

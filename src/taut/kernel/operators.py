@@ -1,0 +1,254 @@
+"""The mechanics of a term as CasADi functions: gradients, Legendre link, constraint forces.
+
+Each operator is a sum over the terms of a system (plus, for three of them, one vector that
+belongs to no term).  For a summand ℓ(q, v, t) of L, 𝓗(q, p, t) of H, a force f and constraints g:
+
+| operator      | no term | Lagrangian ℓ                  | Hamiltonian 𝓗                 | force | constraint          |
+|---------------|---------|-------------------------------|-------------------------------|-------|---------------------|
+| link          | p or v  | −ℓ_v                          | −𝓗_p                         |       |                     |
+| force         |         | ℓ_q                           | −𝓗_q                         | f     |                     |
+| rate          | r or a  | −(ℓ_vv a + ℓ_vq v + ℓ_vt)     | −(𝓗_pp r + 𝓗_pq v + 𝓗_pt)  |       |                     |
+| respond       | r or a  | −ℓ_vv a                       | −𝓗_pp r                      |       |                     |
+| g             |         |                               |                               |       | g                   |
+| push          |         |                               |                               |       | Gᵀλ                 |
+| hidden        |         |                               |                               |       | G v + g_t           |
+| hidden_rate   |         |                               |                               |       | G a + (G v + g_t)_q v + (G v + g_t)_t |
+| energy        |         | v·ℓ_v − ℓ                     | 𝓗                            |       |                     |
+| power         |         | −ℓ_t                          | 𝓗_t                          | f·v   | λ·g_t               |
+
+so that dE/dt = power along the constrained motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+import sympy as sp
+
+from taut.kernel.translate import to_casadi
+from taut.model.symbols import t as time_symbol
+from taut.model.system import System
+from taut.model.terms import Term
+
+SX = ca.SX
+
+# Output space of each operator: coordinates, constraints, or a number.
+SPACES = {
+    "link": "q",
+    "force": "q",
+    "rate": "q",
+    "respond": "q",
+    "push": "q",
+    "g": "c",
+    "hidden": "c",
+    "hidden_rate": "c",
+    "energy": "1",
+    "power": "1",
+}
+ARGUMENTS = ("q", "v", "p", "a", "r", "lam")
+
+
+def column(x: SX | list) -> SX:
+    """A dense column, also of nothing."""
+    x = ca.vertcat(*x) if isinstance(x, list) else x
+    return ca.densify(x) if x.numel() else SX(0, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Local:
+    """One term's operators in its own local variables.
+
+    Attributes
+    ----------
+    arguments : dict
+        Local symbols: q, v, p, a, r (k of each), lam (one per constraint), t, par, const.
+    """
+
+    term: Term
+    parameters: tuple[str, ...]
+
+    @cached_property
+    def arguments(self) -> dict[str, SX]:
+        k, m = len(self.term.coordinates), self.rows
+        names = {name: SX.sym(name, k) for name in ARGUMENTS[:-1]}
+        names["lam"] = SX.sym("lam", m)
+        names["t"] = SX.sym("t")
+        names["par"] = SX.sym("par", len(self.parameters))
+        names["const"] = SX.sym("const", len(self.term.constants))
+        return names
+
+    @property
+    def rows(self) -> int:
+        """Constraints per instance."""
+        return len(self.term.expressions) if self.term.kind == "constraint" else 0
+
+    @cached_property
+    def value(self) -> SX:
+        """The term's expressions as a column."""
+        x, term = self.arguments, self.term
+        rates = x["p"] if term.kind == "hamiltonian" else x["v"]
+        table = {time_symbol: x["t"]}
+        table |= {s: x["q"][i] for i, s in enumerate(term.coordinates)}
+        table |= {s: rates[i] for i, s in enumerate(term.rates)}
+        table |= {s: x["const"][i] for i, s in enumerate(term.constants)}
+        free = set().union(*(e.free_symbols for e in term.expressions)) - set(table)
+        by_name = {name: x["par"][i] for i, name in enumerate(self.parameters)}
+        table |= {s: by_name[s.name] for s in free if s.name in by_name}
+        # Symbols may differ from ours in their assumptions only (time above all).
+        table |= {s: x["t"] for s in free if s.name == time_symbol.name}
+        return column(to_casadi(list(term.expressions), table))
+
+    @cached_property
+    def _formulas(self) -> dict[str, Callable[[], SX]]:
+        x, e = self.arguments, self.value
+        q, v, p, a, r, lam, t = (x[name] for name in (*ARGUMENTS, "t"))
+
+        def d(f: SX, s: SX) -> SX:
+            return ca.densify(ca.jacobian(f, s))
+
+        def along(f: SX, dv: SX, rates: SX) -> SX:
+            """Total time derivative of f(q, rates, t) along q̇ = v, rates' = dv."""
+            return ca.jtimes(f, rates, dv) + ca.jtimes(f, q, v) + d(f, t)
+
+        def grad(s: SX) -> SX:
+            return column(ca.gradient(e, s))
+
+        if self.term.kind == "lagrangian":
+            return {
+                "link": lambda: -grad(v),
+                "force": lambda: grad(q),
+                "rate": lambda: -along(grad(v), a, v),
+                "respond": lambda: -ca.jtimes(grad(v), v, a),
+                "energy": lambda: ca.dot(v, grad(v)) - e,
+                "power": lambda: -d(e, t),
+            }
+        if self.term.kind == "hamiltonian":
+            return {
+                "link": lambda: -grad(p),
+                "force": lambda: -grad(q),
+                "rate": lambda: -along(grad(p), r, p),
+                "respond": lambda: -ca.jtimes(grad(p), p, r),
+                "energy": lambda: e,
+                "power": lambda: d(e, t),
+            }
+        if self.term.kind == "force":
+            return {"force": lambda: e, "power": lambda: ca.dot(e, v)}
+        hidden = ca.jtimes(e, q, v) + d(e, t)
+        return {
+            "g": lambda: e,
+            "push": lambda: column(ca.jtimes(e, q, lam, True)),
+            "hidden": lambda: hidden,
+            "hidden_rate": lambda: ca.jtimes(e, q, a) + ca.jtimes(hidden, q, v) + d(hidden, t),
+            "power": lambda: ca.dot(lam, d(e, t)),
+        }
+
+    def has(self, operator: str) -> bool:
+        """Whether this term contributes to `operator`."""
+        return operator in self._formulas
+
+    def function(self, operator: str) -> ca.Function:
+        """The contribution to `operator` as a function of all `arguments`, in their order."""
+        if operator not in self._functions:
+            out = ca.densify(self._formulas[operator]())
+            self._functions[operator] = ca.Function(operator, list(self.arguments.values()), [out])
+        return self._functions[operator]
+
+    @cached_property
+    def _functions(self) -> dict[str, ca.Function]:
+        return {}
+
+
+class Operators:
+    """All operators of a system on whole vectors (the fused back end's mechanics)."""
+
+    def __init__(self, system: System, keep: list[int] | None = None) -> None:
+        self.n, self.all_c = system.n, system.c
+        self.keep = list(range(system.c)) if keep is None else keep
+        self.form = system.form
+        self.par = SX.sym("par", len(system.parameters))
+        self.locals = [Local(term, tuple(system.parameters)) for term in system.terms]
+
+    @property
+    def c(self) -> int:
+        """Number of constraints in use."""
+        return len(self.keep)
+
+    def apply(self, operator: str, t: SX, **given: SX) -> SX:
+        """Σ over terms and instances, scattered; vectors not given are zero."""
+        space = SPACES[operator]
+        total = {"q": SX.zeros(self.n), "c": SX.zeros(self.all_c), "1": SX.zeros(1)}[space]
+        lam = given.get("lam", SX.zeros(self.c))
+        full = {name: given.get(name, SX.zeros(self.n)) for name in ARGUMENTS[:-1]}
+        full["lam"] = SX.zeros(self.all_c)
+        if self.keep:
+            full["lam"][self.keep] = lam
+        row = 0
+        for local in self.locals:
+            term = local.term
+            rows = row + _rows(local)
+            row += term.instances * local.rows
+            if not local.has(operator):
+                continue
+            function = local.function(operator)
+            for i in range(term.instances):
+                index, lines = term.indices[i].tolist(), rows[i].tolist()
+                args = [full[name][index] for name in ARGUMENTS[:-1]]
+                args += [full["lam"][lines] if lines else SX(0, 1), t, self.par, SX(term.values[i])]
+                part = function(*args)
+                where = {"q": index, "c": lines, "1": [0]}[space]
+                total[where] += part
+        if space == "c":
+            return total[self.keep] if self.keep else SX(0, 1)
+        return total
+
+    # The operators by the names methods use.  `first` is the one vector that belongs to no term.
+
+    def link(self, q, v, p, t):
+        first = p if self.form == "lagrangian" else v
+        return first + self.apply("link", t, q=q, v=v, p=p)
+
+    def force(self, q, v, p, t):
+        return self.apply("force", t, q=q, v=v, p=p)
+
+    def rate(self, q, v, p, a, r, t):
+        first = r if self.form == "lagrangian" else a
+        return first + self.apply("rate", t, q=q, v=v, p=p, a=a, r=r)
+
+    def respond(self, q, v, p, w, r, t):
+        first = r if self.form == "lagrangian" else w
+        return first + self.apply("respond", t, q=q, v=v, p=p, a=w, r=r)
+
+    def g(self, q, t):
+        return self.apply("g", t, q=q)
+
+    def push(self, q, t, multipliers):
+        return self.apply("push", t, q=q, lam=multipliers)
+
+    def hidden(self, q, v, t):
+        return self.apply("hidden", t, q=q, v=v)
+
+    def hidden_rate(self, q, v, a, t):
+        return self.apply("hidden_rate", t, q=q, v=v, a=a)
+
+    def energy(self, q, v, p, t):
+        return self.apply("energy", t, q=q, v=v, p=p)
+
+    def power(self, q, v, p, multipliers, t):
+        return self.apply("power", t, q=q, v=v, p=p, lam=multipliers)
+
+
+def _rows(local: Local):
+    import numpy as np
+
+    return np.arange(local.term.instances * local.rows).reshape(local.term.instances, local.rows)
+
+
+def substituted(expressions: list[SX], old: list[SX], new: list[SX]) -> list[SX]:
+    """`expressions` with `old` symbols replaced."""
+    return ca.substitute(expressions, old, new)
+
+
+__all__ = ["ARGUMENTS", "SPACES", "Local", "Operators", "column", "sp"]

@@ -1,0 +1,66 @@
+"""A progress bar on long runs in a terminal; quiet everywhere else."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+PATIENCE = 1.0  # seconds before a bar appears
+
+
+class Progress:
+    """Counts steps and shows them.
+
+    Parameters
+    ----------
+    wish : None, bool or callable(done, total)
+        None: a bar after a second, if standard error is a terminal.
+    total : int
+    """
+
+    def __init__(self, wish: Any, total: int, model: object) -> None:
+        self._call: Callable[[int, int], object] | None = wish if callable(wish) else None
+        self._show = bool(wish) if isinstance(wish, bool) else (wish is None and sys.stderr.isatty())
+        self._patience = 0.0 if wish is True else PATIENCE
+        self._total, self._done = total, 0
+        self._bar: Any = None
+        self._task: Any = None
+        self._lock = threading.Lock()
+        self._begin = time.perf_counter()
+        self._label = str(model)
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def add(self, steps: int) -> None:
+        """`steps` more have been made."""
+        with self._lock:
+            self._done += steps
+            if self._call is not None:
+                self._call(self._done, self._total)
+            if self._show and time.perf_counter() - self._begin >= self._patience:
+                if self._bar is None:
+                    self._open()
+                self._bar.update(self._task, completed=self._done)
+
+    def _open(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeRemainingColumn
+
+        self._bar = Bar(
+            TextColumn("[progress.description]{task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f}%"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._bar.start()
+        self._task = self._bar.add_task("simulating", total=self._total)
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()

@@ -1,0 +1,215 @@
+"""`Trajectory`: the immutable record of a run, with its provenance.
+
+States are stored; everything that follows from them (energy, constraints, multipliers, reactions)
+is computed when asked for.  The certificate and the pictures live in rooms further up and are
+looked up by name when they are asked for, so that nothing here depends on them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from taut.kernel.compile import workshop
+from taut.march.loop import evaluate
+
+if TYPE_CHECKING:
+    from taut.methods.base import Method
+    from taut.model.system import System
+
+# Views that rooms further up offer on a trajectory: attribute → "module:function".
+VIEWS = {
+    "certificate": "taut.diagnose.certificate:certify",
+    "plot": "taut.show.plots:plot",
+}
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What a run needs to go on bit by bit: inner states and books of every trajectory."""
+
+    states: list[np.ndarray]
+    books: np.ndarray
+    charts: list[tuple[int, ...] | None]
+    steps: int
+    short: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """A run: times, states and what they imply.
+
+    Attributes
+    ----------
+    t : ndarray, shape (N,)
+    q, v, p : ndarray, shape (N, n); (B, N, n) for a batch
+    system, method : what was run and how
+    step, t0 : float
+    parameters : dict
+    """
+
+    system: System
+    method: Method
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    p: np.ndarray
+    t0: float
+    step: float
+    every: int
+    parameters: dict[str, float]
+    keep: tuple[int, ...]
+    projected: bool
+    wall_time: float
+    compile_time: float
+    laws: Any
+    ending: Ending = field(repr=False)
+
+    # ---- what follows from the states --------------------------------------------------------
+
+    @property
+    def _par(self) -> np.ndarray:
+        return np.array([self.parameters[name] for name in self.system.parameters])
+
+    @cached_property
+    def _mechanics(self):
+        return workshop(self.system).mechanics
+
+    def _along(self, evaluate_rows) -> np.ndarray:
+        """Evaluate something at every stored state of every trajectory."""
+        n = self.system.n
+        flat = [x.reshape(-1, n) for x in (self.q, self.v, self.p)]
+        times = np.tile(self.t, len(flat[0]) // len(self.t))
+        values = np.asarray(evaluate_rows(*flat, times))
+        return values.reshape(*self.q.shape[:-1], *values.shape[1:])
+
+    @cached_property
+    def energy(self) -> np.ndarray:
+        """Energy v·L_v − L (or H), shape (N,)."""
+        return self._along(lambda q, v, p, t: self._mechanics.energy(q, v, p, t, self._par))
+
+    @cached_property
+    def constraints(self) -> np.ndarray:
+        """g(q, t), shape (N, c)."""
+        return self._along(lambda q, v, p, t: self._mechanics.g(q, t, self._par))
+
+    @cached_property
+    def hidden(self) -> np.ndarray:
+        """G q̇ + ∂g/∂t, shape (N, c)."""
+        return self._along(lambda q, v, p, t: self._mechanics.hidden(q, v, t, self._par))
+
+    @cached_property
+    def multipliers(self) -> np.ndarray:
+        """λ(t) in ṗ = −H_q + f − Gᵀλ from the acceleration-level equations, shape (N, c).
+
+        Redundant constraints share the load: λ is then the one of least norm.
+        """
+        return self._along(self._multipliers)
+
+    def _multipliers(self, q, v, p, t) -> np.ndarray:
+        c, par = self.system.c, self._par
+        if c == 0:
+            return np.zeros((len(q), 0))
+        shop = workshop(self.system)
+        if not shop.small:
+            rows = zip(q, v, p, t, strict=True)
+            return np.array([self._mechanics.accelerations(*row, par)[1] for row in rows])
+        spread = np.broadcast_to(par, (len(q), len(par)))
+        rows = np.ascontiguousarray(np.hstack([q, v, p, t[:, None], spread]))
+        kept = apply_map(shop.multipliers(self.keep), rows)
+        if len(self.keep) == c:
+            return kept
+        full = np.zeros((len(q), c))
+        full[:, list(self.keep)] = kept
+        pushes = self._mechanics.push(q, t, full, par)
+        jacobians = [self._mechanics.jacobian(a, s, par).toarray() for a, s in zip(q, t, strict=True)]
+        return np.array(
+            [np.linalg.lstsq(g.T, f, rcond=1e-12)[0] for g, f in zip(jacobians, pushes, strict=True)]
+        )
+
+    @cached_property
+    def reactions(self) -> np.ndarray:
+        """Constraint forces −Gᵀλ on the coordinates, shape (N, n)."""
+        flat = self.multipliers.reshape(-1, self.system.c)
+        return self._along(lambda q, v, p, t: -self._mechanics.push(q, t, flat, self._par))
+
+    # ---- views from further up ---------------------------------------------------------------
+
+    @cached_property
+    def certificate(self) -> Any:
+        """What was measured on this run; prints as a table, ``.to_dict()`` for tests."""
+        return _view("certificate")(self)
+
+    def plot(self, **options: Any) -> Any:
+        """Path, energy error and constraints in one Matplotlib figure."""
+        return _view("plot")(self, **options)
+
+    # ---- going on, and keeping ---------------------------------------------------------------
+
+    def continue_(self, duration: float, *, progress: Any = None) -> Trajectory:
+        """Go on from the last state; bit-identical to one long run."""
+        from taut.march.simulate import continued
+
+        return continued(self, duration, progress)
+
+    def to_xarray(self) -> Any:
+        """All arrays as an `xarray.Dataset` with named coordinates."""
+        from taut.march.storage import to_xarray
+
+        return to_xarray(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the run to a Zarr store; ``taut.load`` reads it back."""
+        from taut.march.storage import save
+
+        return save(self, Path(path))
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    @property
+    def batch(self) -> int | None:
+        """Number of trajectories in a batch, ``None`` for a single run."""
+        return self.q.shape[0] if self.q.ndim == 3 else None
+
+    def __getitem__(self, index: int) -> Trajectory:
+        """One trajectory of a batch."""
+        from dataclasses import replace
+
+        if self.batch is None:
+            raise TypeError("a single run has no members; slice its arrays: run.q[i]")
+        end = Ending(
+            [self.ending.states[index]],
+            self.ending.books[index : index + 1] if index != -1 else self.ending.books[-1:],
+            [self.ending.charts[index]],
+            self.ending.steps,
+            self.ending.short,
+        )
+        return replace(self, q=self.q[index], v=self.v[index], p=self.p[index], ending=end)
+
+    def __repr__(self) -> str:
+        many = f"{self.batch} trajectories, " if self.batch else ""
+        return (
+            f"Trajectory: {many}{len(self)} states, t = {self.t[0]:g} … {self.t[-1]:g}, "
+            f"{self.method.name}, step {self.step:g}"
+        )
+
+
+def apply_map(compiled, rows: np.ndarray) -> np.ndarray:
+    """A `CompiledMap` at every row."""
+    source, target = np.zeros(max(rows.shape[1], 1)), np.zeros(max(compiled.outputs, 1))
+    results = np.zeros((len(rows), compiled.outputs))
+    evaluate(
+        compiled.address, source, target, source.ctypes.data, target.ctypes.data, rows, results
+    )
+    return results
+
+
+def _view(name: str) -> Any:
+    module, function = VIEWS[name].split(":")
+    return getattr(import_module(module), function)

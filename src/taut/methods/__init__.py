@@ -1,0 +1,18 @@
+"""How it moves: one file per family of methods, and the catalogue."""
+
+from taut.methods.base import Method
+from taut.methods.catalogue import AUTO, CATALOGUE, method_of
+from taut.methods.euler import ProjectedEuler, SymplecticEuler
+from taut.methods.rattle import Rattle
+from taut.methods.time_element import TimeElement
+
+__all__ = [
+    "AUTO",
+    "CATALOGUE",
+    "Method",
+    "ProjectedEuler",
+    "Rattle",
+    "SymplecticEuler",
+    "TimeElement",
+    "method_of",
+]

@@ -1,0 +1,131 @@
+"""The language a method is written in.
+
+A method is one function ``program(step)`` that writes down a step in terms of a `Step`:
+
+* ``step.q, step.p, step.v``                   the state at the start and its velocity;
+* ``step.t, step.t1, step.h``                  both times and the step size;
+* ``step.unknown(name, guess=…)``              a vector to be solved for;
+* ``step.solve((u, residual), …, watch=v)``    residual = 0, each paired with "its" unknown;
+* ``step.advance(q=Δq, p=Δp)``                 the new state, as increments (summed with compensation);
+
+and of the mechanics, which is a sum of terms (``v``, ``p`` are linked by the Legendre transform):
+
+* ``step.link(q, v, p, t)``          zero where p = L_v (or v = H_p)
+* ``step.force(q, v, p, t)``         L_q + f (or −H_q + f)
+* ``step.g(q, t)``                   the constraints
+* ``step.push(q, t, λ)``             Gᵀλ
+* ``step.hidden(q, v, t)``           G v + ∂g/∂t
+* ``step.rate(q, v, p, a, r, t)``    zero where r = d/dt L_v (or a = d/dt H_p) along q̇ = v, v̇ = a, ṗ = r
+* ``step.respond(q, v, p, w, r, t)`` zero where r = L_vv w (or w = H_pp r): impulse and response
+* ``step.hidden_rate(q, v, a, t)``   d/dt (G v + ∂g/∂t)
+
+These are all linear in the terms of the system, so the same program serves the fused back end
+(everything inlined) and the assembled one (kernels per type of term, gathered and scattered).
+Elimination, differentiation, Newton and the loop are the engine's business.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Protocol
+
+Vector = Any  # a CasADi SX column; methods only add, scale and pass it on
+
+
+class Step(Protocol):
+    """What a method sees; see the module's head."""
+
+    q: Vector
+    p: Vector
+    v: Vector
+    t: Any
+    t1: Any
+    h: Any
+
+    def unknown(self, name: str, space: str = "q", guess: Vector | None = None) -> Vector:
+        """A vector to be solved for: in the space of coordinates ``"q"`` or of multipliers ``"c"``.
+
+        `guess` (default 0) starts the first step; later ones extrapolate from the steps before.
+        """
+        ...
+
+    def solve(self, *pairs: tuple[Vector, Vector], watch: Vector) -> None:
+        """Require residual = 0 for every pair (unknown, residual).
+
+        Pairs are listed in the order in which they are best eliminated: mass-like blocks first,
+        multipliers last.  `watch` is the velocity whose changes tell whether an iteration has
+        converged: h·Δwatch is compared with the size of the coordinates.
+        """
+        ...
+
+    def moved(self, dq: Vector) -> Vector:
+        """q + Δq as the compensated sum will round it."""
+        ...
+
+    def advance(self, *, q: Vector, p: Vector, v: Vector) -> None:
+        """State at the end: increments of q and p, and the velocity there."""
+        ...
+
+    def link(self, q: Vector, v: Vector, p: Vector, t: Any) -> Vector: ...
+    def force(self, q: Vector, v: Vector, p: Vector, t: Any) -> Vector: ...
+    def g(self, q: Vector, t: Any) -> Vector: ...
+    def push(self, q: Vector, t: Any, multipliers: Vector) -> Vector: ...
+    def hidden(self, q: Vector, v: Vector, t: Any) -> Vector: ...
+    def rate(self, q: Vector, v: Vector, p: Vector, a: Vector, r: Vector, t: Any) -> Vector: ...
+    def respond(self, q: Vector, v: Vector, p: Vector, w: Vector, r: Vector, t: Any) -> Vector: ...
+    def hidden_rate(self, q: Vector, v: Vector, a: Vector, t: Any) -> Vector: ...
+    def split(self, x: Vector) -> tuple[Vector, Vector]:
+        """The independent and the dependent components of x in the present chart."""
+        ...
+
+    def null_space(self, q: Vector, t: Any) -> Vector:
+        """N = ∂q/∂u in the present chart: G N = 0, identity in the independent rows."""
+        ...
+
+
+@dataclass(frozen=True)
+class Method(ABC):
+    """A one-step method: its mathematics, its claims (verified by the tests) and its source.
+
+    The claims are class attributes; a method's options are dataclass fields.
+    """
+
+    name: ClassVar[str]
+    order: ClassVar[int]
+    symplectic: ClassVar[bool]
+    symmetric: ClassVar[bool]
+    keeps_constraints: ClassVar[bool] = True
+    charted: ClassVar[bool] = False
+    source: ClassVar[str]
+
+    @abstractmethod
+    def program(self, step: Step) -> None:
+        """Write one step down."""
+
+    @property
+    def key(self) -> str:
+        """Name and options, as one string."""
+        options = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in fields(self))
+        return f"{self.name}({options})"
+
+    def start_momentum(self, step: Step, v: Vector) -> Vector | None:
+        """Correction added to p₀ = L_v(q₀, v₀) at the start of a run; ``None`` for none."""
+        return None
+
+
+def projected(step: Step, q: Vector, p: Vector, t: Any) -> tuple[Vector, Vector]:
+    """The impulse −Gᵀμ and the velocity v with  v ∼ p − Gᵀμ,  G v + ∂g/∂t = 0.
+
+    Returns (−Gᵀμ, v).
+    """
+    v = step.unknown("v1", guess=step.v)
+    p1 = step.unknown("p1", guess=step.p)
+    mu = step.unknown("mu", "c")
+    step.solve(
+        (p1, p1 - p + step.push(q, t, mu)),
+        (v, step.link(q, v, p1, t)),
+        (mu, step.hidden(q, v, t)),
+        watch=v,
+    )
+    return -step.push(q, t, mu), v

@@ -1,0 +1,159 @@
+"""The equations of motion as SymPy, by the Legendre transform in both directions.
+
+From L(q, v, t):  p = L_v,  H = p·v − L,  and
+
+    d/dt L_v − L_q = f − Gᵀλ,            g(q, t) = 0                    (Euler–Lagrange)
+    q̇ = H_p,  ṗ = −H_q + f − Gᵀλ,        g(q, t) = 0                    (canonical)
+
+Nothing is simplified: what is printed is what was derived.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import sympy as sp
+
+from taut.model.symbols import t
+
+if TYPE_CHECKING:
+    from taut.model.system import System
+
+
+@dataclass(frozen=True)
+class Equations:
+    """Both forms of the equations of motion.
+
+    Attributes
+    ----------
+    lagrangian, hamiltonian : Expr or None
+        ``None`` where the Legendre transform has no closed form.
+    momenta : list of Eq
+        p = L_v(q, v, t).
+    euler_lagrange, canonical, constraints : lists of Eq
+    multipliers : tuple of Symbol
+    """
+
+    lagrangian: sp.Expr | None
+    hamiltonian: sp.Expr | None
+    momenta: list[sp.Eq]
+    euler_lagrange: list[sp.Eq]
+    canonical: list[sp.Eq]
+    constraints: list[sp.Eq]
+    multipliers: tuple[sp.Symbol, ...]
+
+    def latex(self) -> str:
+        """All equations as one LaTeX ``aligned`` block."""
+        rows = []
+        if self.lagrangian is not None:
+            rows.append(r"L &= " + sp.latex(self.lagrangian))
+        if self.hamiltonian is not None:
+            rows.append(r"H &= " + sp.latex(self.hamiltonian))
+        for equation in (*self.euler_lagrange, *self.canonical, *self.constraints):
+            rows.append(sp.latex(equation.lhs) + " &= " + sp.latex(equation.rhs))
+        return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
+
+    def __str__(self) -> str:
+        parts = []
+        if self.lagrangian is not None:
+            parts.append(f"L = {self.lagrangian}")
+        if self.hamiltonian is not None:
+            parts.append(f"H = {self.hamiltonian}")
+        for title, group in (
+            ("Euler–Lagrange", self.euler_lagrange),
+            ("canonical", self.canonical),
+            ("constraints", self.constraints),
+        ):
+            if group:
+                parts.append(f"{title}:")
+                parts += [f"  {e.lhs} = {e.rhs}" for e in group]
+        return "\n".join(parts)
+
+
+def derive(system: System) -> Equations:
+    """The equations of `system`; see the module's head for the formulas."""
+    q, v, p = system.coordinates, system.velocities, system.momenta
+    multipliers = tuple(sp.Symbol(f"λ{i}" if system.c > 1 else "λ", real=True) for i in range(system.c))
+    pull = [
+        -sp.Add(*(lam * g.diff(x) for lam, g in zip(multipliers, system.constraints, strict=True)))
+        for x in q
+    ]
+    push = [f + r for f, r in zip(system.forces, pull, strict=True)]
+    if system.form == "lagrangian":
+        lagrangian = system.energy_function
+        hamiltonian, p_of_v = to_hamiltonian(lagrangian, v, p)
+    else:
+        hamiltonian = system.energy_function
+        lagrangian, p_of_v = to_lagrangian(hamiltonian, v, p)
+    euler = _euler_lagrange(lagrangian, q, v, push) if lagrangian is not None else []
+    canonical = _canonical(hamiltonian, q, v, p, push) if hamiltonian is not None else []
+    return Equations(
+        lagrangian=lagrangian,
+        hamiltonian=hamiltonian,
+        momenta=[sp.Eq(a, b, evaluate=False) for a, b in zip(p, p_of_v or (), strict=False)],
+        euler_lagrange=euler,
+        canonical=canonical,
+        constraints=[sp.Eq(g, 0, evaluate=False) for g in system.constraints],
+        multipliers=multipliers,
+    )
+
+
+def to_hamiltonian(lagrangian: sp.Expr, v, p) -> tuple[sp.Expr | None, list[sp.Expr]]:
+    """H(q, p, t) and p = L_v(q, v, t); H is ``None`` where v(p) has no closed form."""
+    p_of_v = [lagrangian.diff(x) for x in v]
+    v_of_p = inverted(p_of_v, v, p)
+    if v_of_p is None:
+        return None, p_of_v
+    table = dict(zip(v, v_of_p, strict=True))
+    product = sp.Add(*(a * b for a, b in zip(p, v_of_p, strict=True)))
+    return product - lagrangian.xreplace(table), p_of_v
+
+
+def to_lagrangian(hamiltonian: sp.Expr, v, p) -> tuple[sp.Expr | None, list[sp.Expr] | None]:
+    """L(q, v, t) and p(q, v, t), both ``None`` where v = H_p cannot be solved for p."""
+    p_of_v = inverted([hamiltonian.diff(x) for x in p], p, v)
+    if p_of_v is None:
+        return None, None
+    table = dict(zip(p, p_of_v, strict=True))
+    product = sp.Add(*(a * b for a, b in zip(v, p_of_v, strict=True)))
+    return product - hamiltonian.xreplace(table), p_of_v
+
+
+def inverted(functions: list[sp.Expr], x, y) -> list[sp.Expr] | None:
+    """Solve y = functions(x) for x: by linear algebra if affine, else by `sympy.solve`."""
+    matrix = sp.Matrix([[f.diff(s) for s in x] for f in functions])
+    if not matrix.free_symbols & set(x):
+        rest = [f.xreplace(dict.fromkeys(x, sp.Integer(0))) for f in functions]
+        right = sp.Matrix([a - b for a, b in zip(y, rest, strict=True)])
+        if matrix.is_diagonal():
+            return [right[i] / matrix[i, i] for i in range(len(x))]
+        return list(matrix.LUsolve(right))
+    found = sp.solve([a - f for a, f in zip(y, functions, strict=True)], list(x), dict=True, simplify=False)
+    return [found[0][s] for s in x] if len(found) == 1 and set(found[0]) == set(x) else None
+
+
+def _euler_lagrange(lagrangian: sp.Expr, q, v, push) -> list[sp.Eq]:
+    a = [sp.Symbol(f"{x.name}_ddot", real=True) for x in q]
+    equations = []
+    for x, u, f in zip(q, v, push, strict=True):
+        momentum = lagrangian.diff(u)
+        rate = momentum.diff(t) + sp.Add(
+            *(momentum.diff(y) * w for y, w in zip(q, v, strict=True)),
+            *(momentum.diff(w) * b for w, b in zip(v, a, strict=True)),
+        )
+        equations.append(sp.Eq(rate - lagrangian.diff(x), f, evaluate=False))
+    return equations
+
+
+def _canonical(hamiltonian: sp.Expr, q, v, p, push) -> list[sp.Eq]:
+    first = [sp.Eq(u, hamiltonian.diff(y), evaluate=False) for u, y in zip(v, p, strict=True)]
+    rates = [sp.Symbol(f"{y.name}_dot", real=True) for y in p]
+    second = [
+        sp.Eq(r, -hamiltonian.diff(x) + f, evaluate=False)
+        for r, x, f in zip(rates, q, push, strict=True)
+    ]
+    return first + second

@@ -1,0 +1,134 @@
+"""The symbols models are written in, and how foreign ones become ours.
+
+A model may be written with `taut.coordinates`, with plain SymPy symbols, or with
+`dynamicsymbols` and their derivatives.  Inside taut every quantity is one plain real symbol,
+known by its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import sympy as sp
+from sympy.core.function import AppliedUndef
+
+from taut.errors import ModelError
+
+t = sp.Symbol("t", real=True)
+
+
+def coordinates(names: str) -> tuple[sp.Symbol, ...]:
+    """Real symbols for coordinates: ``x, y = taut.coordinates("x y")``.
+
+    Examples
+    --------
+    >>> import taut
+    >>> taut.coordinates("x1:3")
+    (x1, x2)
+    """
+    found = sp.symbols(names, real=True, seq=True)
+    return tuple(found)
+
+
+def velocities(coordinates: Iterable[sp.Basic]) -> tuple[sp.Symbol, ...]:
+    """The velocity symbols that a `System` uses when it is given none: ``x`` → ``x_dot``."""
+    return tuple(sp.Symbol(f"{name_of(q)}_dot", real=True) for q in coordinates)
+
+
+def momenta(coordinates: Iterable[sp.Basic]) -> tuple[sp.Symbol, ...]:
+    """The momentum symbols that a `System` uses when it is given none: ``x`` → ``p_x``."""
+    return tuple(sp.Symbol(f"p_{name_of(q)}", real=True) for q in coordinates)
+
+
+def name_of(symbol: sp.Basic) -> str:
+    """The name of a symbol, of ``x(t)``, or of a derivative of it."""
+    if isinstance(symbol, sp.Symbol):
+        return symbol.name
+    if isinstance(symbol, AppliedUndef):
+        return symbol.func.__name__
+    if isinstance(symbol, sp.Derivative):
+        return name_of(symbol.expr) + "_dot" * symbol.derivative_count
+    raise ModelError(
+        f"{symbol!r} cannot stand for a coordinate, velocity or parameter",
+        expected="a SymPy symbol, a dynamicsymbol x(t) or its time derivative",
+        received=type(symbol).__name__,
+    )
+
+
+class Vocabulary:
+    """Replaces every symbol of a user's expression by ours, by name.
+
+    Parameters
+    ----------
+    groups : sequences of symbols
+        Each symbol, of whatever kind, is known from now on as one plain real symbol.
+    """
+
+    def __init__(self, *groups: Sequence[sp.Basic]) -> None:
+        self._ours: dict[str, sp.Symbol] = {"t": t}
+        self._foreign: dict[sp.Basic, sp.Symbol] = {}
+        self.groups: list[tuple[sp.Symbol, ...]] = []
+        for group in groups:
+            ours = tuple(sp.Symbol(name_of(s), real=True) for s in group)
+            self.groups.append(ours)
+            for foreign, own in zip(group, ours, strict=True):
+                if own.name in self._ours:
+                    raise ModelError(
+                        f"the name {own.name!r} is used twice",
+                        expected="coordinates, velocities and parameters with different names,"
+                        " none of them 't', which is time",
+                        received=", ".join(name_of(s) for g in groups for s in g),
+                        remedy="rename one of them",
+                    )
+                self._ours[own.name] = own
+                self._foreign[foreign] = own
+
+    def alias(self, foreign: sp.Basic, own: sp.Symbol) -> None:
+        """Read `foreign` (say the derivative of a dynamicsymbol) as `own`."""
+        self._foreign[foreign] = own
+
+    def read(self, expression: object, where: str) -> sp.Expr:
+        """`expression` in our symbols; an unknown symbol or a non-number is an error."""
+        try:
+            expr = sp.sympify(expression)
+        except (sp.SympifyError, TypeError, AttributeError, SyntaxError) as error:
+            raise ModelError(
+                f"{where} is not an expression",
+                expected="a SymPy expression or a number",
+                received=repr(expression)[:80],
+            ) from error
+        if not isinstance(expr, sp.Expr):
+            raise ModelError(
+                f"{where} is not a scalar expression",
+                expected="a SymPy expression or a number",
+                received=f"{type(expr).__name__}: {str(expr)[:80]}",
+            )
+        if expr.is_Number and not expr.is_finite or expr.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
+            raise ModelError(
+                f"{where} is not finite", expected="finite numbers", received=str(expr)[:80]
+            )
+        if expr.is_number:
+            return expr
+        return self._replaced(expr, where)
+
+    def _replaced(self, expr: sp.Expr, where: str) -> sp.Expr:
+        if self._foreign and expr.has(AppliedUndef, sp.Derivative):
+            # Derivatives first: x(t).diff(t) contains x(t).
+            derivatives = {d: o for d, o in self._foreign.items() if isinstance(d, sp.Derivative)}
+            expr = expr.xreplace(derivatives).xreplace(self._foreign)
+        table, unknown = {}, []
+        for symbol in expr.free_symbols:
+            own = self._ours.get(symbol.name)
+            if own is None:
+                unknown.append(symbol.name)
+            elif own is not symbol:
+                table[symbol] = own
+        unknown += [str(f) for f in expr.atoms(AppliedUndef)]
+        if unknown:
+            raise ModelError(
+                f"{where} contains {', '.join(sorted(unknown))}, which the system does not know",
+                expected="only " + ", ".join(sorted(self._ours)),
+                received=str(expr)[:120],
+                remedy="add it to coordinates, or give it a value in parameters={…}",
+            )
+        return expr.xreplace(table) if table else expr

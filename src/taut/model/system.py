@@ -1,0 +1,443 @@
+"""`System`: what moves.  Coordinates, an energy, constraints, forces; no step size anywhere."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from sympy.core.function import AppliedUndef
+
+from taut.errors import InputError, ModelError, UnknownName
+from taut.model.equations import Equations, derive
+from taut.model.symbols import Vocabulary, momenta as momenta_of, name_of, t, velocities as velocities_of
+from taut.model.terms import Term, whole
+
+_FORMS = ("mass", "kinetic", "lagrangian", "hamiltonian")
+
+
+class System:
+    """A mechanical system with holonomic constraints.
+
+    .. math:: L(q, \\dot q, t), \\qquad g(q, t) = 0, \\qquad
+              \\frac{d}{dt} L_{\\dot q} - L_q = f(q, \\dot q, t) - G^T λ
+
+    Parameters
+    ----------
+    coordinates : sequence of symbols, length n
+        SymPy symbols or dynamicsymbols.
+    velocities, momenta : sequences of symbols, length n, optional
+        The names of q̇ and p in `kinetic`, `lagrangian`, `forces` and in `hamiltonian`; without
+        them ``taut.velocities(q)`` and ``taut.momenta(q)`` are used.
+    mass : (n,) or (n, n) array of numbers or expressions of q
+        Kinetic energy ½ q̇ᵀM q̇.  Exactly one of mass, kinetic, lagrangian, hamiltonian is given.
+    kinetic, lagrangian, hamiltonian : Expr
+        T(q, q̇, t), L(q, q̇, t) or H(q, p, t).
+    potential : Expr
+        U(q, t), with `mass` or `kinetic`.
+    constraints : sequence of Expr, or mapping name → Expr
+        g(q, t), each to be zero.
+    forces : sequence or mapping of Expr, optional
+        Generalised forces f(q, q̇, t): one per coordinate, or {coordinate: force}.
+    parameters : mapping name → default value, or sequence of names
+        Symbols whose values are set per run; ``None`` for one without a default.
+    drawing : object, optional
+        How to draw the system; kept for plots and reports.
+
+    Examples
+    --------
+    >>> import taut
+    >>> x, y = taut.coordinates("x y")
+    >>> taut.System([x, y], mass=[1, 1], potential=10*y, constraints=[x**2 + y**2 - 1])
+    System: 2 coordinates, 1 constraint, 1 degree of freedom
+    """
+
+    def __init__(
+        self,
+        coordinates: Sequence[sp.Basic],
+        *,
+        velocities: Sequence[sp.Basic] | None = None,
+        momenta: Sequence[sp.Basic] | None = None,
+        mass: Any = None,
+        kinetic: Any = None,
+        potential: Any = 0,
+        lagrangian: Any = None,
+        hamiltonian: Any = None,
+        constraints: Sequence[Any] | Mapping[str, Any] = (),
+        forces: Sequence[Any] | Mapping[Any, Any] | None = None,
+        parameters: Mapping[Any, float | None] | Sequence[Any] | None = None,
+        drawing: Any = None,
+    ) -> None:
+        words = self._words(coordinates, velocities, momenta, parameters)
+        given = dict(zip(_FORMS, (mass, kinetic, lagrangian, hamiltonian), strict=True))
+        chosen = [name for name, value in given.items() if value is not None]
+        if len(chosen) != 1:
+            raise ModelError(
+                "the energy of a system must be given in exactly one form",
+                expected="one of mass=, kinetic=, lagrangian=, hamiltonian=",
+                received=" and ".join(chosen) or "none of them",
+                remedy="with lagrangian= or hamiltonian= the potential belongs inside",
+            )
+        form = chosen[0]
+        if form in ("lagrangian", "hamiltonian") and potential != 0:
+            raise ModelError(
+                f"potential= is given beside {form}=",
+                remedy=f"put the potential into the {form}",
+            )
+        q, v, p = self.coordinates, self.velocities, self.momenta
+        energy = self._energy(form, given[form], potential, words)
+        rates = p if form == "hamiltonian" else v
+        terms = [whole("hamiltonian" if form == "hamiltonian" else "lagrangian", q, [energy], rates)]
+        names, exprs = _named(constraints)
+        exprs = [words.read(e, f"constraint {k}") for k, e in zip(names, exprs, strict=True)]
+        for name, expr in zip(names, exprs, strict=True):
+            self._check_constraint(name, expr)
+        if exprs:
+            terms.append(whole("constraint", q, exprs, names=names))
+        if forces is not None:
+            terms.append(whole("force", q, self._forces(forces, words), v))
+        self._finish(terms, drawing)
+        self._check_mass(form, given[form])
+
+    @classmethod
+    def from_terms(
+        cls,
+        coordinates: Sequence[sp.Basic],
+        terms: Sequence[Term],
+        *,
+        parameters: Mapping[Any, float | None] | Sequence[Any] | None = None,
+        drawing: Any = None,
+    ) -> System:
+        """A system as a sum of terms, each one expression mapped over many instances.
+
+        Examples
+        --------
+        A planar chain of 300 unit rods hanging from the origin:
+
+        >>> import taut, sympy as sp, numpy as np
+        >>> x, y, a, b = sp.symbols("x y a b", real=True); u, w = sp.symbols("u w", real=True)
+        >>> n = 300; pairs = np.arange(2*n).reshape(n, 2)
+        >>> bodies = taut.Term("lagrangian", (x, y), [(u**2 + w**2)/2 - 10*y], pairs, rates=(u, w))
+        >>> first = taut.Term("constraint", (x, y), [x**2 + y**2 - 1], pairs[:1])
+        >>> rods = taut.Term("constraint", (x, y, a, b), [(x - a)**2 + (y - b)**2 - 1],
+        ...                  np.hstack([pairs[:-1], pairs[1:]]))
+        >>> taut.System.from_terms(sp.symbols(f"q0:{2*n}"), [bodies, first, rods])
+        System: 600 coordinates, 300 constraints, 300 degrees of freedom
+        """
+        self = cls.__new__(cls)
+        self._words(coordinates, None, None, parameters)
+        kinds = {term.kind for term in terms}
+        if {"lagrangian", "hamiltonian"} <= kinds or not kinds & {"lagrangian", "hamiltonian"}:
+            raise ModelError("terms must hold Lagrangian or Hamiltonian summands, and not both")
+        known = set(self.parameters)
+        for term in terms:
+            if term.indices.min() < 0 or term.indices.max() >= self.n:
+                raise ModelError(
+                    f"a {term.kind} term points outside the coordinates",
+                    expected=f"indices 0 … {self.n - 1}",
+                    received=f"{term.indices.min()} … {term.indices.max()}",
+                )
+            free = set().union(*(e.free_symbols for e in term.expressions)) - term.known_symbols()
+            stray = sorted(s.name for s in free if s.name not in known)
+            if stray:
+                raise ModelError(
+                    f"a {term.kind} term contains {', '.join(stray)}, which it does not know",
+                    remedy="declare it in the term's coordinates, rates or constants, or in parameters=",
+                )
+        self._finish(list(terms), drawing)
+        return self
+
+    # ---- construction ------------------------------------------------------------------------
+
+    def _words(self, coordinates, velocities, momenta, parameters) -> Vocabulary:
+        """Fix the names of everything, once."""
+        q = tuple(sp.sympify(c) for c in coordinates)
+        if not q:
+            raise ModelError("a system needs at least one coordinate", received="none")
+        v = tuple(velocities) if velocities is not None else velocities_of(q)
+        p = tuple(momenta) if momenta is not None else momenta_of(q)
+        for label, group in (("velocities", v), ("momenta", p)):
+            if len(group) != len(q):
+                raise ModelError(
+                    f"{label} do not fit the coordinates",
+                    expected=f"{len(q)} symbols",
+                    received=len(group),
+                )
+        if parameters is None:
+            parameters = {}
+        elif not isinstance(parameters, Mapping):
+            parameters = dict.fromkeys(parameters)
+        defaults = {k if isinstance(k, str) else name_of(k): x for k, x in parameters.items()}
+        symbols = [sp.Symbol(name, real=True) for name in defaults]
+        words = Vocabulary(q, v, p, symbols)
+        self.coordinates, self.velocities, self.momenta, _ = words.groups
+        for foreign, own in zip(q, self.velocities, strict=True):
+            if isinstance(foreign, AppliedUndef):
+                words.alias(sp.Derivative(foreign, *foreign.args), own)
+        self.parameters: dict[str, float | None] = {}
+        for name, value in defaults.items():
+            self.parameters[name] = None if value is None else _number(value, f"parameter {name}")
+        return words
+
+    def _energy(self, form: str, given: Any, potential: Any, words: Vocabulary) -> sp.Expr:
+        if form == "mass":
+            kinetic = self._kinetic_of_mass(given, words)
+        else:
+            kinetic = words.read(given, form)
+        potential = words.read(potential, "potential")
+        allowed = self.momenta if form == "hamiltonian" else self.velocities
+        self._forbid(kinetic, form, {*self.velocities, *self.momenta} - set(allowed))
+        self._forbid(potential, "potential", {*self.velocities, *self.momenta})
+        return kinetic - potential
+
+    def _kinetic_of_mass(self, given: Any, words: Vocabulary) -> sp.Expr:
+        rows = np.array(given, dtype=object)
+        n, v = self.n, self.velocities
+        if rows.shape not in ((n,), (n, n)):
+            raise ModelError(
+                "mass does not fit the coordinates",
+                expected=f"shape ({n},) or ({n}, {n})",
+                received=rows.shape,
+            )
+        entries = [words.read(e, "mass") for e in rows.ravel()]
+        for entry in entries:
+            self._forbid(entry, "mass", {*self.velocities, *self.momenta})
+        if rows.ndim == 1:
+            return sp.Add(*(m * w**2 for m, w in zip(entries, v, strict=True))) / 2
+        matrix = sp.Matrix(n, n, entries)
+        gap = (matrix - matrix.T).expand() if not matrix.is_symmetric(simplify=False) else None
+        if gap is not None and any(e != 0 for e in gap):
+            raise ModelError("mass is not symmetric", expected="M = Mᵀ", received=str(matrix)[:120])
+        return sp.Add(*(matrix[i, j] * v[i] * v[j] for i in range(n) for j in range(n))) / 2
+
+    def _forces(self, forces: Any, words: Vocabulary) -> list[sp.Expr]:
+        if isinstance(forces, Mapping):
+            by_name = {name_of(k) if not isinstance(k, str) else k: f for k, f in forces.items()}
+            known = [q.name for q in self.coordinates]
+            for name in by_name:
+                if name not in known:
+                    raise UnknownName("coordinate", name, known)
+            forces = [by_name.get(name, 0) for name in known]
+        if len(forces) != self.n:
+            raise ModelError(
+                "forces do not fit the coordinates", expected=f"{self.n} expressions", received=len(forces)
+            )
+        read = [words.read(f, f"force on {q}") for f, q in zip(forces, self.coordinates, strict=True)]
+        for f in read:
+            self._forbid(f, "a force", set(self.momenta))
+        return read
+
+    def _forbid(self, expr: sp.Expr, where: str, symbols: set[sp.Symbol]) -> None:
+        found = sorted(s.name for s in expr.free_symbols & symbols)
+        if found:
+            raise ModelError(f"{where} may not depend on {', '.join(found)}", received=str(expr)[:120])
+
+    def _check_constraint(self, name: str, expr: sp.Expr) -> None:
+        rates = {*self.velocities, *self.momenta}
+        if expr.free_symbols & rates:
+            raise ModelError(
+                f"constraint {name} depends on velocities",
+                expected="a holonomic constraint g(q, t)",
+                received=str(expr)[:120],
+                remedy="integrate it, or write it as a force",
+            )
+        if not expr.free_symbols & set(self.coordinates):
+            raise ModelError(
+                f"constraint {name} depends on no coordinate",
+                expected="g(q, t) with at least one coordinate",
+                received=str(expr)[:120],
+            )
+
+    def _finish(self, terms: list[Term], drawing: Any) -> None:
+        self.terms = tuple(terms)
+        self.drawing = drawing
+        names: list[str] = []
+        for term in terms:
+            if term.kind == "constraint":
+                count = term.instances * len(term.expressions)
+                names += term.names or [f"g{len(names) + i}" for i in range(count)]
+        self.constraint_names = tuple(names)
+
+    def _check_mass(self, form: str, given: Any) -> None:
+        """∂²L/∂q̇² (or ∂²H/∂p²) must be regular: evaluated at random points, never simplified."""
+        if self.n > 12 and form != "mass":
+            return  # left to the start, where the compiled Hessian is at hand
+        rates = self.momenta if form == "hamiltonian" else self.velocities
+        energy = self.terms[0].expressions[0]
+        gradient = [energy.diff(r) for r in rates]
+        hessian = sp.Matrix([[g.diff(r) for r in rates] for g in gradient])
+        symbols = sorted(hessian.free_symbols, key=lambda s: s.name)
+        evaluate = sp.lambdify(symbols, hessian, modules="numpy") if symbols else lambda: hessian
+        rng = np.random.default_rng(0)
+        null = None
+        for _ in range(3 if symbols else 1):
+            values = [
+                self.parameters.get(s.name) or rng.uniform(0.4, 1.6) for s in symbols
+            ]
+            with np.errstate(all="ignore"):
+                matrix = np.array(evaluate(*values), dtype=float)
+            if not np.all(np.isfinite(matrix)):
+                return  # outside the domain at a random point: nothing can be said here
+            _, s, vt = np.linalg.svd(matrix)
+            if s[-1] > 1e-12 * max(s[0], 1e-300):
+                return
+            null = vt[-1]
+        assert null is not None
+        guilty = [q.name for q, x in zip(self.coordinates, null, strict=True) if abs(x) > 1e-6]
+        raise ModelError(
+            "the mass matrix is singular",
+            expected="∂²L/∂q̇∂q̇ regular" if form != "hamiltonian" else "∂²H/∂p∂p regular",
+            received=f"a null direction along {', '.join(guilty)}",
+            remedy="give every coordinate inertia, or remove it",
+        )
+
+    # ---- facts -------------------------------------------------------------------------------
+
+    @property
+    def n(self) -> int:
+        """Number of coordinates."""
+        return len(self.coordinates)
+
+    @property
+    def c(self) -> int:
+        """Number of constraints."""
+        return len(self.constraint_names)
+
+    @property
+    def form(self) -> str:
+        """``"lagrangian"`` or ``"hamiltonian"``: what the terms are summands of."""
+        return "hamiltonian" if any(x.kind == "hamiltonian" for x in self.terms) else "lagrangian"
+
+    @cached_property
+    def forced(self) -> bool:
+        """Whether non-conservative forces act."""
+        return any(x.kind == "force" for x in self.terms)
+
+    @cached_property
+    def rheonomic(self) -> bool:
+        """Whether a constraint depends on time."""
+        return any(t in e.free_symbols for x in self.terms if x.kind == "constraint" for e in x.expressions)
+
+    @cached_property
+    def autonomous(self) -> bool:
+        """Whether the energy function does not depend on time."""
+        return not any(
+            t in e.free_symbols
+            for x in self.terms
+            if x.kind in ("lagrangian", "hamiltonian")
+            for e in x.expressions
+        )
+
+    @property
+    def conservative(self) -> bool:
+        """Whether energy is conserved: no forces, nothing depends on time."""
+        return self.autonomous and not self.forced and not self.rheonomic
+
+    @cached_property
+    def key(self) -> str:
+        """A hash of everything that the equations depend on (not of parameter values)."""
+        digest = hashlib.sha256()
+        digest.update(repr((self.n, self.c, list(self.parameters))).encode())
+        for x in self.terms:
+            local = (x.kind, x.coordinates, x.rates, x.constants, x.expressions)
+            digest.update(sp.srepr(local).encode())
+            digest.update(x.indices.tobytes())
+            digest.update(x.values.tobytes())
+        return digest.hexdigest()
+
+    def values(self, overrides: Mapping[Any, float] | None = None) -> np.ndarray:
+        """Parameter values in order, defaults replaced by `overrides`; a missing one is an error."""
+        values = dict(self.parameters)
+        for key, value in (overrides or {}).items():
+            name = key if isinstance(key, str) else name_of(key)
+            if name not in values:
+                raise UnknownName("parameter", name, values)
+            values[name] = _number(value, f"parameter {name}")
+        missing = [name for name, value in values.items() if value is None]
+        if missing:
+            raise InputError(
+                f"no value for the parameter{'s'[: len(missing) > 1]} {', '.join(missing)}",
+                expected="a number for each",
+                remedy=f"simulate(…, parameters={{{missing[0]!r}: …}})",
+            )
+        return np.array(list(values.values()), dtype=float)
+
+    # ---- symbolic views ----------------------------------------------------------------------
+
+    @cached_property
+    def constraints(self) -> tuple[sp.Expr, ...]:
+        """g(q, t) in the system's own coordinates, in the order of `constraint_names`."""
+        return tuple(e for x in self.terms if x.kind == "constraint" for e in self._expanded(x))
+
+    @cached_property
+    def forces(self) -> tuple[sp.Expr, ...]:
+        """f(q, q̇, t), one per coordinate."""
+        total = [sp.Integer(0)] * self.n
+        for x in self.terms:
+            if x.kind == "force":
+                flat = x.indices.ravel()
+                for i, f in zip(flat, self._expanded(x), strict=True):
+                    total[i] += f
+        return tuple(total)
+
+    @cached_property
+    def energy_function(self) -> sp.Expr:
+        """L(q, q̇, t), or H(q, p, t) for a system given by its Hamiltonian."""
+        return sp.Add(*(e for x in self.terms if x.kind == self.form for e in self._expanded(x)))
+
+    def _expanded(self, term: Term) -> list[sp.Expr]:
+        rates = self.momenta if term.kind == "hamiltonian" else self.velocities
+        found = []
+        for row, constants in zip(term.indices, term.values, strict=True):
+            table: dict[sp.Basic, Any] = {s: self.coordinates[i] for s, i in zip(term.coordinates, row, strict=True)}
+            table |= {s: rates[i] for s, i in zip(term.rates, row, strict=False)}
+            table |= {s: sp.Float(x) for s, x in zip(term.constants, constants, strict=True)}
+            found += [e.xreplace(table) for e in term.expressions]
+        return found
+
+    def equations(self) -> Equations:
+        """The Euler–Lagrange and the constrained canonical equations, unsimplified.
+
+        Renders as LaTeX in Jupyter; ``.euler_lagrange`` and ``.canonical`` are lists of SymPy `Eq`.
+        """
+        return derive(self)
+
+    def _repr_latex_(self) -> str:
+        return self.equations()._repr_latex_()
+
+    def __repr__(self) -> str:
+        def count(k: int, one: str, many: str) -> str:
+            return f"{k} {one if k == 1 else many}"
+
+        free = self.n - self.c
+        return "System: " + ", ".join(
+            (
+                count(self.n, "coordinate", "coordinates"),
+                count(self.c, "constraint", "constraints"),
+                count(free, "degree of freedom", "degrees of freedom"),
+            )
+        )
+
+
+def _named(constraints: Sequence[Any] | Mapping[str, Any]) -> tuple[list[str], list[Any]]:
+    if isinstance(constraints, Mapping):
+        return [str(k) for k in constraints], list(constraints.values())
+    if isinstance(constraints, sp.Expr) or not hasattr(constraints, "__iter__"):
+        raise ModelError(
+            "constraints must be a list", expected="constraints=[…]", received=str(constraints)[:80]
+        )
+    listed = list(constraints)
+    return [f"g{i}" for i in range(len(listed))], listed
+
+
+def _number(value: Any, what: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what} is not a number", expected="a finite number", received=repr(value)) from error
+    if not np.isfinite(number):
+        raise InputError(f"{what} is not finite", expected="a finite number", received=number)
+    return number

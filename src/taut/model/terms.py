@@ -1,0 +1,118 @@
+"""A system is a sum of terms, and a term is one expression mapped over its instances.
+
+A hand-written model is one term of one instance; a chain of 1000 rods is one type of term with
+1000 instances.  Kernels are compiled per type, so that the cost of compiling a model does not
+depend on how many parts it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import sympy as sp
+
+from taut.errors import ModelError
+from taut.model.symbols import t
+
+Kind = Literal["lagrangian", "hamiltonian", "constraint", "force"]
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """One type of term with all its instances.
+
+    Parameters
+    ----------
+    kind : str
+        ``"lagrangian"`` (a summand of L; a potential U is −U here), ``"hamiltonian"``,
+        ``"constraint"`` or ``"force"``.
+    coordinates : sequence of Symbol, length k
+        The local coordinates the expressions are written in.
+    expressions : sequence of Expr
+        One for an energy, m for constraints, k for forces (one per local coordinate).
+    indices : array_like of int, shape (I, k)
+        Which coordinates of the system the local ones are, for each instance.
+    rates : sequence of Symbol, length k, optional
+        Local velocities (momenta for a Hamiltonian), where they occur.
+    constants : sequence of Symbol, optional
+        Symbols with a value of their own in each instance.
+    values : array_like, shape (I, len(constants)), optional
+    names : sequence of str, optional
+        Names of the constraints, I·m of them, instance by instance.
+    """
+
+    kind: Kind
+    coordinates: tuple[sp.Symbol, ...]
+    expressions: tuple[sp.Expr, ...]
+    indices: np.ndarray
+    rates: tuple[sp.Symbol, ...] = ()
+    constants: tuple[sp.Symbol, ...] = ()
+    values: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        for name in ("coordinates", "rates", "constants", "names"):
+            put(self, name, tuple(getattr(self, name)))
+        put(self, "expressions", tuple(sp.sympify(e) for e in self.expressions))
+        indices = np.atleast_2d(np.asarray(self.indices, dtype=np.int64))
+        put(self, "indices", indices)
+        values = np.asarray(self.values, dtype=float).reshape(len(indices), len(self.constants))
+        put(self, "values", values)
+        self._check()
+
+    def _check(self) -> None:
+        k, instances = len(self.coordinates), len(self.indices)
+        if self.kind not in ("lagrangian", "hamiltonian", "constraint", "force"):
+            raise ModelError(f"a term cannot be of kind {self.kind!r}")
+        if self.indices.shape[1] != k:
+            raise ModelError(
+                "the index table of a term does not fit its coordinates",
+                expected=f"indices of shape (instances, {k})",
+                received=self.indices.shape,
+            )
+        wanted = {"lagrangian": 1, "hamiltonian": 1, "force": k}.get(self.kind)
+        if wanted is not None and len(self.expressions) != wanted:
+            raise ModelError(
+                f"a {self.kind} term has the wrong number of expressions",
+                expected=wanted,
+                received=len(self.expressions),
+            )
+        if self.rates and len(self.rates) != k:
+            raise ModelError("a term needs one rate per coordinate", expected=k, received=len(self.rates))
+        if self.names and len(self.names) != instances * len(self.expressions):
+            raise ModelError(
+                "a constraint term needs one name per instance and expression",
+                expected=instances * len(self.expressions),
+                received=len(self.names),
+            )
+        if any(len(set(row)) < k for row in self.indices.tolist()):
+            raise ModelError("an instance of a term uses a coordinate twice")
+        if not np.all(np.isfinite(self.values)):
+            raise ModelError("the constants of a term are not finite")
+
+    @property
+    def instances(self) -> int:
+        """Number of instances."""
+        return len(self.indices)
+
+    def known_symbols(self) -> set[sp.Symbol]:
+        """Symbols an expression of this term may use besides the system's parameters."""
+        return {*self.coordinates, *self.rates, *self.constants, t}
+
+
+def whole(kind: Kind, coordinates: Sequence[sp.Symbol], expressions: Sequence[sp.Expr],
+          rates: Sequence[sp.Symbol] = (), names: Sequence[str] = ()) -> Term:
+    """The one-instance term of a hand-written model: all coordinates, in order."""
+    return Term(
+        kind=kind,
+        coordinates=tuple(coordinates),
+        expressions=tuple(expressions),
+        indices=np.arange(len(coordinates))[None, :],
+        rates=tuple(rates),
+        values=np.zeros((1, 0)),
+        names=tuple(names),
+    )
