@@ -13,7 +13,7 @@ from taut.kernel.evaluate import Mechanics
 from taut.kernel.fused import FusedProgram, accelerations, fuse
 from taut.kernel.native import Native, compiled
 from taut.kernel.operators import Operators
-from taut.kernel.step_code import map_code, step_code
+from taut.kernel.step_code import map_code, steps_code
 from taut.methods.base import Method
 from taut.model.system import System
 
@@ -85,9 +85,9 @@ class Workshop:
 
     def _fused(self, method: Method, keep, lanes: int, chart) -> CompiledStep:
         program = fuse(self.system, method, keep=list(keep), chart=chart)
-        native = compiled(step_code(program, lanes))
+        native = compiled(steps_code(program, lanes))
         return CompiledStep(
-            self.system, method, native.address("step"), 0, program.slots, lanes, keep, chart, program, native
+            self.system, method, native.address("steps"), 0, program.slots, lanes, keep, chart, program, native
         )
 
     def _assembled(self, method: Method, keep, lanes: int, chart) -> CompiledStep:

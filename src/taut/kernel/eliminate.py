@@ -29,6 +29,8 @@ def solve_linear(matrix: SX, right: SX) -> SX:
         inverse = np.linalg.inv(np.array(ca.DM(matrix)))
         inverse[np.abs(inverse) < 1e-15 * np.abs(inverse).max()] = 0.0
         return ca.densify(ca.mtimes(SX(ca.sparsify(ca.DM(inverse))), right))
+    if n <= 3 and matrix.nnz() > n:
+        return _by_cofactors(ca.densify(matrix), right)
     rows: list[dict[int, SX]] = [{} for _ in range(n)]
     i_all, j_all = matrix.sparsity().get_triplet()
     entries = matrix.nonzeros()
@@ -67,49 +69,70 @@ def solve_linear(matrix: SX, right: SX) -> SX:
     return ca.vertcat(*x)
 
 
+def _by_cofactors(matrix: SX, right: SX) -> SX:
+    """Cramer's rule for 2 × 2 and 3 × 3: one division instead of a chain of dependent ones."""
+    a = [[matrix[i, j] for j in range(matrix.shape[1])] for i in range(matrix.shape[0])]
+    b = [right[i] for i in range(matrix.shape[0])]
+    if len(b) == 2:
+        det = a[0][0] * a[1][1] - a[0][1] * a[1][0]
+        return ca.vertcat(a[1][1] * b[0] - a[0][1] * b[1], a[0][0] * b[1] - a[1][0] * b[0]) / det
+
+    def minor(i: int, j: int) -> SX:
+        (p, q), (r, s) = ([k for k in range(3) if k != x] for x in (i, j))
+        return a[p][r] * a[q][s] - a[p][s] * a[q][r]
+
+    cofactors = [[(-1) ** (i + j) * minor(i, j) for j in range(3)] for i in range(3)]
+    det = a[0][0] * cofactors[0][0] + a[0][1] * cofactors[0][1] + a[0][2] * cofactors[0][2]
+    return ca.vertcat(*(sum(cofactors[i][j] * b[i] for i in range(3)) for j in range(3))) / det
+
+
+def straightened(expression: SX, z: SX) -> SX:
+    """`expression` as constant + matrix·z if it is affine in z, so that both can be hoisted."""
+    if z.numel() == 0 or expression.numel() == 0:
+        return expression
+    matrix = ca.jacobian(expression, z)
+    if matrix.nnz() == 0 or ca.depends_on(matrix, z):
+        return expression
+    return ca.substitute(expression, z, SX.zeros(*z.shape)) + ca.mtimes(matrix, z)
+
+
 @dataclass
 class Reduced:
     """What is left of an implicit solve.
 
     Attributes
     ----------
-    unknowns : SX
-        The unknowns that Newton must find, stacked.
-    residual : SX
-        As many equations.
+    left : list of int
+        Numbers of the pairs that Newton must solve.
     known : list of (SX, SX)
-        Eliminated unknowns and their expressions, in terms of `unknowns` and the data.
+        Eliminated unknowns and their expressions, in terms of those left and of the data.
     """
 
-    unknowns: SX
-    residual: SX
+    left: list[int]
     known: list[tuple[SX, SX]]
 
 
 def reduce(pairs: list[tuple[SX, SX]]) -> Reduced:
     """Eliminate everything affine from `pairs`, in order; see the module's head."""
-    todo = [(u, r) for u, r in pairs if u.numel()]
+    todo = {k: pair for k, pair in enumerate(pairs) if pair[0].numel()}
     known: list[tuple[SX, SX]] = []
-    progress = True
-    while progress:
-        progress = False
-        for k, (u, r) in enumerate(todo):
-            matrix = ca.jacobian(r, u)
-            others = ca.vertcat(*(x for x, _ in todo))
-            if matrix.nnz() == 0 or ca.depends_on(matrix, others):
-                continue
-            if ca.sprank(matrix) < u.numel():
-                continue
-            rest = ca.substitute(r, u, SX.zeros(*u.shape))
-            found = solve_linear(matrix, -rest)
-            del todo[k]
-            todo = [(x, ca.substitute(y, u, found)) for x, y in todo]
-            known = [(x, ca.substitute(y, u, found)) for x, y in known]
-            known.append((u, found))
-            progress = True
-            break
+    while (k := _affine(todo)) is not None:
+        u, r = todo.pop(k)
+        rest = ca.substitute(r, u, SX.zeros(*u.shape))
+        found = solve_linear(ca.jacobian(r, u), -rest)
+        todo = {i: (x, ca.substitute(y, u, found)) for i, (x, y) in todo.items()}
+        known = [(x, ca.substitute(y, u, found)) for x, y in known]
+        known.append((u, found))
+    return Reduced(list(todo), known)
+
+
+def _affine(todo: dict[int, tuple[SX, SX]]) -> int | None:
+    """The first pair whose residual is affine in its unknown, with a matrix free of all unknowns."""
     if not todo:
-        return Reduced(SX(0, 1), SX(0, 1), known)
-    return Reduced(
-        ca.vertcat(*(u for u, _ in todo)), ca.vertcat(*(r for _, r in todo)), known
-    )
+        return None
+    unknowns = ca.vertcat(*(u for u, _ in todo.values()))
+    for k, (u, r) in todo.items():
+        matrix = ca.jacobian(r, u)
+        if ca.sprank(matrix) == u.numel() and not ca.depends_on(matrix, unknowns):
+            return k
+    return None

@@ -103,7 +103,10 @@ class Emitter:
     def broadcast(self, pointer: str, slot: int) -> str:
         """Number `slot` of an array of doubles, the same in all lanes."""
         at = self.put(f"getelementptr double, ptr {pointer}, i64 {slot}")
-        one = self.put(f"load double, ptr {at}, align 8")
+        return self.spread(self.put(f"load double, ptr {at}, align 8"))
+
+    def spread(self, one: str) -> str:
+        """A double in all lanes."""
         if self.lanes == 1:
             return one
         first = self.put(f"insertelement {self.type} poison, double {one}, i32 0")
@@ -120,12 +123,16 @@ class Emitter:
         """1.0 where `mask`, else 0.0."""
         return self.select(mask, self.constant(1.0), self.constant(0.0))
 
-    def any(self, mask: str) -> str:
-        """i1: whether any lane is set."""
+    def all(self, mask: str) -> str:
+        """i1: whether every lane is set."""
         if self.lanes == 1:
             return mask
         bits = self.put(f"bitcast {self.mask} {mask} to i{self.lanes}")
-        return self.put(f"icmp ne i{self.lanes} {bits}, 0")
+        return self.put(f"icmp eq i{self.lanes} {bits}, -1")
+
+    def splat(self, bit: str) -> str:
+        """A constant mask."""
+        return bit if self.lanes == 1 else "<" + ", ".join([f"i1 {bit}"] * self.lanes) + ">"
 
     # ---- a CasADi function -------------------------------------------------------------------
 
@@ -198,7 +205,9 @@ class Graph:
     def _run(self, e: Emitter, inputs, values: dict[int, str], which) -> list[list[str]]:
         f = self.function
         outputs = [["?"] * f.nnz_out(i) for i in range(f.n_out())]
-        absorbed = self._absorbed(set(which))
+        stage = set(which)
+        absorbed, shared = self._absorbed(stage), self._shared_denominators(stage)
+        reciprocals: dict[int, str] = {}
         for k in which:
             op = self.op[k]
             if op == ca.OP_INPUT:
@@ -209,9 +218,22 @@ class Graph:
             elif op == ca.OP_OUTPUT:
                 i, j = self.extra[k]  # type: ignore[misc]
                 outputs[i][j] = values[self.args[k][0]]
+            elif op == ca.OP_DIV and self.args[k][1] in shared:
+                a, b = self.args[k]
+                if b not in reciprocals:
+                    reciprocals[b] = e.put(f"fdiv {e.type} {e.constant(1.0)}, {values[b]}")
+                values[k] = e.put(f"fmul {e.type} {values[a]}, {reciprocals[b]}")
             elif k not in absorbed:
                 values[k] = self._instruction(e, k, values)
         return outputs
+
+    def _shared_denominators(self, stage: set[int]) -> set[int]:
+        """Values that divide more than once: one reciprocal and products are cheaper."""
+        counts: dict[int, int] = {}
+        for k in stage:
+            if self.op[k] == ca.OP_DIV:
+                counts[self.args[k][1]] = counts.get(self.args[k][1], 0) + 1
+        return {a for a, count in counts.items() if count > 1}
 
     def _absorbed(self, stage: set[int]) -> set[int]:
         """Products used once, by a sum of the same stage, which becomes a fused multiply-add."""

@@ -4,8 +4,9 @@ All terms are inlined, everything affine is eliminated, and what is left of each
 becomes a `Newton` node.  The result is a list of CasADi expressions that `emit` turns into one
 LLVM function.
 
-State of a step, in this order: q, the compensation of q, p, the compensation of p, v, a scale
-(the smallest coordinate size that matters), and for every Newton unknown its last three values.
+State of a step, in this order: q, p and v (the result, p and v tangent), the compensation of q,
+the carried momentum (which may lack the part that makes p tangent), its compensation, a scale (the
+smallest coordinate size that matters), and for every Newton unknown its last three values.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from dataclasses import dataclass, field
 
 import casadi as ca
 
-from taut.kernel.eliminate import reduce, solve_linear
+from taut.kernel.eliminate import reduce, solve_linear, straightened
 from taut.kernel.operators import Operators, column
 from taut.methods.base import Method
 from taut.model.system import System
 
 SX = ca.SX
 HISTORY = 3  # values of each Newton unknown that the guess is extrapolated from
-MONITORS = ("g", "hidden", "energy", "power", "chart")
+HEAD = 6  # vectors of length n at the beginning of the state
 
 
 @dataclass
@@ -43,11 +44,17 @@ class FusedProgram:
     n: int
     inputs: dict[str, SX]
     newtons: list[Newton]
+    q1: SX
+    p1: SX
     dq: SX
     dp: SX
     v1: SX
+    tangent: SX
+    ends: SX
     monitors: SX
     first_memory: ca.Function
+    conservative: bool
+    charted: bool
     solves: list[list[tuple[SX, SX]]] = field(repr=False)
     operators: Operators = field(repr=False)
 
@@ -59,7 +66,7 @@ class FusedProgram:
     @property
     def slots(self) -> int:
         """Length of the state."""
-        return 5 * self.n + 1 + self.memory
+        return HEAD * self.n + 1 + self.memory
 
 
 class FusedStep:
@@ -74,6 +81,8 @@ class FusedStep:
         self.scale = SX.sym("scale")
         self.chart = chart
         self.guesses: list[tuple[SX, SX]] = []
+        self.sums: list[tuple[SX, SX]] = []
+        self.changes: list[tuple[SX, SX]] = []
         self.solves: list[list[tuple[SX, SX]]] = []
         self.watches: list[SX] = []
         self.end: dict[str, SX] = {}
@@ -91,10 +100,22 @@ class FusedStep:
         self.watches.append(watch)
 
     def moved(self, dq: SX) -> SX:
-        return self.q + (self.carry + dq)
+        return self._sum(dq, self.q + (self.carry + dq))
 
-    def advance(self, *, q: SX, p: SX, v: SX) -> None:
-        self.end = {"dq": q, "dp": p, "v": v}
+    def kicked(self, dp: SX) -> SX:
+        return self._sum(dp, self.p + dp)
+
+    def _sum(self, change: SX, value: SX) -> SX:
+        # A symbol of its own, so that what is affine in the unknowns is found as such, and so
+        # that at the end it can stand for the sum as it was rounded.
+        symbol = SX.sym("sum", self.operators.n)
+        self.sums.append((symbol, value))
+        self.changes.append((change, symbol))
+        return symbol
+
+    def advance(self, *, q: SX, p: SX, v: SX, tangent: SX | None = None) -> None:
+        tangent = SX.zeros(self.operators.n) if tangent is None else tangent
+        self.end = {"dq": q, "dp": p, "v": v, "tangent": tangent}
 
     def split(self, x: SX) -> tuple[SX, SX]:
         assert self.chart is not None
@@ -121,38 +142,111 @@ def fuse(
     operators = Operators(system, keep)
     step = FusedStep(operators, chart)
     method.program(step)
-    known: list[tuple[SX, SX]] = []
-    newtons: list[Newton] = []
-
-    def resolved(expression: SX) -> SX:
-        for unknown, found in reversed(known):
-            expression = ca.substitute(expression, unknown, found)
-        return expression
-
-    for pairs, watch in zip(step.solves, step.watches, strict=True):
-        reduced = reduce([(u, resolved(r)) for u, r in pairs])
-        known += [(u, e) for u, e in reduced.known]
-        if reduced.unknowns.numel():
-            newtons.append(_newton(step, reduced.unknowns, reduced.residual, resolved(watch), len(newtons)))
-    dq, dp, v1 = (column(resolved(step.end[name])) for name in ("dq", "dp", "v"))
-    monitors = _monitors(system, step, resolved)
+    solved = _Solved(step)
+    newtons = [
+        _newton(step, index, *left)
+        for index, left in enumerate(filter(None, map(solved.reduced, step.solves, step.watches)))
+    ]
+    end = solved.at_the_end()
+    q1, p1, v1 = (SX.sym(name, operators.n) for name in ("q1", "p1", "v1"))  # the result
     inputs = {
         "q": step.q, "cq": step.carry, "p": step.p, "v": step.v, "scale": step.scale,
         "t": step.t, "t1": step.t1, "h": step.h, "par": operators.par,
         "memory": ca.vertcat(*(newton.history for newton in newtons)),
-    }
+    }  # fmt: skip
     return FusedProgram(
-        operators.n, inputs, newtons, dq, dp, v1, monitors, _first_memory(step, newtons), step.solves, operators
+        n=operators.n,
+        inputs=inputs,
+        newtons=newtons,
+        q1=end.q1,
+        p1=end.p1,
+        dq=end.dq,
+        dp=end.dp,
+        v1=end.v1,
+        tangent=end.tangent,
+        ends=ca.vertcat(q1, p1, v1),
+        monitors=_monitors(system, step, q1, p1, v1),
+        first_memory=_first_memory(step, newtons),
+        conservative=system.conservative,
+        charted=chart is not None,
+        solves=step.solves,
+        operators=operators,
     )
 
 
-def _newton(step: FusedStep, z: SX, residual: SX, watch: SX, index: int) -> Newton:
+class _Solved:
+    """What is known so far of a program's unknowns and sums."""
+
+    def __init__(self, step: FusedStep) -> None:
+        self.step = step
+        self.known: list[tuple[SX, SX]] = []
+        self.unknowns: list[SX] = []
+
+    def resolved(self, expression: SX, sums: list[tuple[SX, SX]] | None = None) -> SX:
+        """`expression` with sums and eliminated unknowns written out."""
+        table = [*self.known, *(self.step.sums if sums is None else sums)]
+        while used := [(s, e) for s, e in table if ca.depends_on(expression, s)]:
+            symbols, values = (list(x) for x in zip(*used, strict=True))
+            expression = ca.substitute([expression], symbols, values)[0]
+        return expression
+
+    def reduced(self, pairs: list[tuple[SX, SX]], watch: SX) -> tuple[SX, SX, SX] | None:
+        """Eliminate what is affine; (unknowns, residual, watch) of what is left, or None."""
+        unknowns = ca.vertcat(*(u for u, _ in pairs))
+        own = [(s, e) for s, e in self.step.sums if ca.depends_on(self.resolved(e), unknowns)]
+        found = reduce([(u, self.resolved(r, own)) for u, r in pairs])
+        if not found.left:
+            self.known += found.known
+            return None
+        # Sums of earlier stages have no value of their own while Newton iterates.
+        found = reduce([(u, self.resolved(r)) for u, r in pairs])
+        self.known += found.known
+        z = ca.vertcat(*(pairs[k][0] for k in found.left))
+        self.unknowns.append(z)
+        self.known = [(u, straightened(e, z)) for u, e in self.known]
+        straight = [(s, straightened(self.resolved(e), z)) for s, e in self.step.sums]
+        residual = ca.vertcat(*(self.resolved(pairs[k][1], straight) for k in found.left))
+        return z, residual, straightened(self.resolved(watch), z)
+
+    def at_the_end(self) -> _End:
+        """The increments; final sums stay symbols, bound to their values as they were rounded."""
+        end, n = self.step.end, self.step.operators.n
+        dq = column(self.resolved(end["dq"]))
+        for z in self.unknowns:
+            dq = straightened(dq, z)
+        q1, p1 = (self._symbol(end[name]) for name in ("dq", "dp"))
+        before_p = [(s, e) for s, e in self.step.sums if s is not q1]
+        before_end = [(s, e) for s, e in before_p if s is not p1]
+        dp = column(self.resolved(end["dp"], before_p))
+        v1, tangent = (column(self.resolved(end[name], before_end)) for name in ("v", "tangent"))
+        q1, p1 = (SX.sym("unused", n) if s is None else s for s in (q1, p1))
+        return _End(q1, p1, dq, dp, v1, tangent)
+
+    def _symbol(self, change: SX) -> SX | None:
+        """The symbol of the sum with this increment, if the method asked for it."""
+        return next((symbol for given, symbol in self.step.changes if given is change), None)
+
+
+@dataclass
+class _End:
+    q1: SX
+    p1: SX
+    dq: SX
+    dp: SX
+    v1: SX
+    tangent: SX
+
+
+def _newton(step: FusedStep, index: int, z: SX, residual: SX, watch: SX) -> Newton:
     jacobian = ca.jacobian(residual, z)
     change = solve_linear(jacobian, -residual)
     # h·|Δwatch| against the size of each coordinate; a sum, so that a NaN is not lost.
-    moved = ca.jtimes(watch, z, change)
     weights = step.h / (ca.fabs(step.q) + step.h * ca.fabs(step.v) + step.scale)
-    measure = ca.dot(ca.fabs(moved), weights)
+    response = ca.jacobian(watch, z)
+    if ca.depends_on(response, z):
+        measure = ca.dot(ca.fabs(ca.mtimes(response, change)), weights)
+    else:  # the bound Σ |Δzⱼ| Σ |∂watchᵢ/∂zⱼ| wᵢ costs less, since the inner sum is a constant
+        measure = ca.dot(ca.fabs(change), ca.mtimes(ca.fabs(response).T, weights))
     history = SX.sym(f"m{index}", HISTORY * z.numel())
     a, b, c = (history[i * z.numel() : (i + 1) * z.numel()] for i in range(HISTORY))
     guess = a + ((a - b) + ((a - b) - (b - c)))  # through the last three values
@@ -167,19 +261,16 @@ def _first_memory(step: FusedStep, newtons: list[Newton]) -> ca.Function:
     return ca.Function("memory", [step.q, step.p, step.v], [ca.densify(memory)])
 
 
-def _monitors(system: System, step: FusedStep, resolved) -> SX:
+def _monitors(system: System, step: FusedStep, q1: SX, p1: SX, v1: SX) -> SX:
     """max |g|, max |G v + g_t|, energy, power and the chart's condition at the end of the step."""
-    ops = step.operators
-    q1 = step.moved(step.end["dq"])
-    p1, v1, t1 = step.p + step.end["dp"], step.end["v"], step.t1
-    values = [
+    ops, t1 = step.operators, step.t1
+    return ca.vertcat(
         _largest(ops.g(q1, t1)),
         _largest(ops.hidden(q1, v1, t1)),
         ops.energy(q1, v1, p1, t1),
         SX(0) if system.conservative else power(ops, q1, v1, p1, t1),
         SX(1) if step.chart is None else _condition(step, q1, t1),
-    ]
-    return ca.vertcat(*(resolved(value) for value in values))
+    )
 
 
 def _condition(step: FusedStep, q: SX, t: SX) -> SX:
@@ -201,6 +292,7 @@ def accelerations(ops: Operators, q: SX, v: SX, p: SX, t: SX) -> tuple[SX, SX]:
             (lam, ops.hidden_rate(q, v, a, t)),
         ]
     )
+    assert not reduced.left
     found = {id(u): e for u, e in reduced.known}
     return found[id(a)], found.get(id(lam), SX(0, 1))
 

@@ -95,6 +95,8 @@ def _compile(ir: str) -> bytes:
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
     options = llvm.create_pipeline_tuning_options(speed_level=2)
+    # Packing unrelated scalars into vectors lengthens the chain that a step waits for.
+    options.slp_vectorization = False
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
     return machine.emit_object(module)

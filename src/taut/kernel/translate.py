@@ -85,7 +85,7 @@ def to_casadi(expressions: Sequence[sp.Expr], symbols: Mapping[sp.Basic, ca.SX])
 def _scalar(expression: Any) -> sp.Expr:
     with suppress(sp.SympifyError):
         expression = sp.sympify(expression, strict=True)
-    if not isinstance(expression, sp.Expr):
+    if not isinstance(expression, sp.Expr) or expression.is_Matrix:
         raise ModelError(
             "an expression of the model is not a scalar SymPy expression",
             received=f"{expression!r} of type {type(expression).__name__}",
@@ -480,6 +480,13 @@ def _piecewise(g: _Graph, node: sp.Piecewise, *pairs: tuple[SX, SX]) -> SX:
         undefined = g(ca.OP_MUL, g.constant(math.nan), g.fold(ca.OP_ADD, variables or [g.one]))
         terms.append(g.select(otherwise, undefined))
     return g.fold(ca.OP_ADD, terms)
+
+
+@_rule(sp.ITE)
+def _ite(g: _Graph, node: sp.ITE, condition: SX, a: SX, b: SX) -> SX:
+    """The condition that SymPy makes of a relation between a Piecewise and something else."""
+    otherwise = g(ca.OP_AND, g(ca.OP_NOT, condition), b)
+    return g(ca.OP_OR, g(ca.OP_AND, condition, a), otherwise)
 
 
 @_rule(sp.Mod, harmless=(None, 1.0))

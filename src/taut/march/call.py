@@ -8,15 +8,15 @@ from numba.extending import intrinsic
 
 
 @intrinsic
-def call_step(typing, address, context, state, par, out):
-    """``((int64 (*)(void *, double *, double *, double *)) address)(context, state, par, out)``."""
-    signature = types.int64(*([types.int64] * 5))
+def call_steps(typing, address, context, state, par, notes, count):
+    """``steps(context, state, par, notes, count)`` at `address`; see `taut.kernel.step_code`."""
+    signature = types.int64(*([types.int64] * 6))
 
     def codegen(_, builder, __, args):
         pointer = ir.IntType(8).as_pointer()
-        function = ir.FunctionType(ir.IntType(64), [pointer] * 4)
+        function = ir.FunctionType(ir.IntType(64), [*[pointer] * 4, ir.IntType(64)])
         target = builder.inttoptr(args[0], function.as_pointer())
-        return builder.call(target, [builder.inttoptr(a, pointer) for a in args[1:]])
+        return builder.call(target, [*(builder.inttoptr(a, pointer) for a in args[1:5]), args[5]])
 
     return signature, codegen
 

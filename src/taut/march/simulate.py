@@ -17,8 +17,9 @@ import numpy as np
 
 from taut.errors import InputError, Interrupted, StepError
 from taut.kernel.compile import CompiledStep, Workshop, workshop
+from taut.kernel.fused import HEAD
 from taut.kernel.native import lanes as simd_lanes
-from taut.kernel.step_code import OUT, PAR
+from taut.kernel.step_code import NOTES, PAR
 from taut.march import loop
 from taut.march.charts import THRESHOLD, best_chart
 from taut.march.progress import Progress
@@ -196,25 +197,26 @@ class _Group:
     def __init__(self, members: list[int], step: CompiledStep, plan: Plan, values: np.ndarray, rows: int) -> None:
         self.members = members
         self.par = np.concatenate([np.zeros(len(PAR)), values])
-        self.out = np.zeros((len(OUT), step.lanes))
+        self.par[PAR.index("threshold")] = THRESHOLD if step.chart is not None else -1.0
+        self.notes = np.zeros((len(NOTES), step.lanes))
         self.store = np.zeros((step.lanes, rows, 3 * step.system.n))
         self.row, self.done, self.code = 0, 0, loop.DONE
         self.state = np.zeros((step.slots, step.lanes))
+        self.graves = np.zeros((step.slots, step.lanes))
         self.books = np.zeros((step.lanes, loop.SIZE))
         self.use(step)
 
     def use(self, step: CompiledStep) -> None:
         """Advance with this compiled step from now on."""
         self.step = step
-        self.addresses = np.array([x.ctypes.data for x in (self.state, self.par, self.out)], dtype=np.int64)
+        self.addresses = np.array([x.ctypes.data for x in (self.state, self.par, self.notes)], dtype=np.int64)
 
     def advance(self, plan: Plan, count: int) -> None:
         """Make up to `count` steps."""
-        threshold = THRESHOLD if self.step.chart is not None else -1.0
         made, self.row, self.code = loop.march(
-            self.step.address, self.step.context, self.state, self.par, self.out, self.addresses,
-            self.books, self.store, self.row, plan.t0, plan.step, plan.end_step,
-            plan.first + self.done, count, plan.every, plan.last, threshold,
+            self.step.address, self.step.context, self.state, self.par, self.notes, self.addresses,
+            self.books, self.graves, self.store, self.row, plan.t0, plan.step, plan.end_step,
+            plan.first + self.done, count, plan.every, plan.last,
         )  # fmt: skip
         self.done += made
 
@@ -287,7 +289,7 @@ class _Run:
 
     def _inner(self, step: CompiledStep, q, p, v, scale: float) -> np.ndarray:
         zero = np.zeros_like(q)
-        return np.concatenate([q, zero, p, zero, v, [scale], step.first_memory(q, p, v)])
+        return np.concatenate([q, p, v, zero, p, zero, [scale], step.first_memory(q, p, v)])
 
     def _scale(self, q, v, p) -> float:
         """The smallest coordinate size that matters: 1e−7 of what the start shows."""
@@ -369,7 +371,7 @@ class _Run:
             if failed < 0:
                 continue
             alone = _Group([member], self._compiled(1, None), self.plan, self.values, len(self.numbers))
-            alone.state[:, 0] = group.state[:, lane]
+            alone.state[:, 0] = group.graves[:, lane]
             alone.books[0] = group.books[lane]
             alone.done, alone.row = failed - self.plan.first, int(np.sum(self.numbers <= failed))
             alone.store[0] = group.store[lane]
@@ -381,15 +383,16 @@ class _Run:
     def _switch(self, group: _Group) -> None:
         """Change to the best chart at the present state."""
         n, old = self.system.n, group.step
-        q, p, v = (group.state[i * n : (i + 1) * n, 0].copy() for i in (0, 2, 4))
+        q, p, v = (group.state[i * n : (i + 1) * n, 0].copy() for i in range(3))
         t = self.plan.t0 + (self.plan.first + group.done) * self.plan.step
         chart = best_chart(self.shop.mechanics, q, t, self.values, self.keep)
         if chart == old.chart:
             return
         step = self._compiled(1, chart)
-        inner = self._inner(step, q, p, v, group.state[5 * n, 0])
-        inner[: 5 * n] = group.state[: 5 * n, 0]
+        inner = self._inner(step, q, p, v, group.state[HEAD * n, 0])
+        inner[: HEAD * n] = group.state[: HEAD * n, 0]
         group.state = inner[:, None].copy()
+        group.graves = np.zeros_like(group.state)
         group.books[0, loop.CHARTS] += 1
         group.use(step)
 
@@ -398,15 +401,15 @@ class _Run:
         if group.step.lanes > 1 or group.code != loop.FAILED:
             return False
         n = self.system.n
-        q, p, v = (group.state[i * n : (i + 1) * n, 0].copy() for i in (0, 2, 4))
-        remembered = group.state[5 * n + 1 :, 0].copy()
+        q, p, v = (group.state[i * n : (i + 1) * n, 0].copy() for i in range(3))
+        remembered = group.state[HEAD * n + 1 :, 0].copy()
         fresh = group.step.first_memory(q, p, v)
         group.books[0, loop.FAILED_AT] = -1.0
-        group.state[5 * n + 1 :, 0] = fresh
+        group.state[HEAD * n + 1 :, 0] = fresh
         before = group.done
         group.advance(self.plan, 1)
         if group.done == before:
-            group.state[5 * n + 1 :, 0] = remembered
+            group.state[HEAD * n + 1 :, 0] = remembered
             return False
         return True
 
@@ -439,7 +442,7 @@ class _Run:
             books[member] = group.books[lane]
         reached = self.plan.first + done
         if not complete and members == 1 and (rows == 0 or numbers[-1] != reached) and done:
-            last = np.concatenate([states[0][i * n : (i + 1) * n] for i in (0, 2, 4)])
+            last = states[0][: 3 * n]
             data = np.concatenate([data, last[None, None, :]], axis=1)
             numbers = np.append(numbers, reached)
         times = self.plan.times(numbers)

@@ -6,7 +6,7 @@ A method is one function ``program(step)`` that writes down a step in terms of a
 * ``step.t, step.t1, step.h``                  both times and the step size;
 * ``step.unknown(name, guess=…)``              a vector to be solved for;
 * ``step.solve((u, residual), …, watch=v)``    residual = 0, each paired with "its" unknown;
-* ``step.advance(q=Δq, p=Δp)``                 the new state, as increments (summed with compensation);
+* ``step.advance(q=Δq, p=Δp, v=…)``            the new state, as increments (summed with compensation);
 
 and of the mechanics, which is a sum of terms (``v``, ``p`` are linked by the Legendre transform):
 
@@ -63,8 +63,17 @@ class Step(Protocol):
         """q + Δq as the compensated sum will round it."""
         ...
 
-    def advance(self, *, q: Vector, p: Vector, v: Vector) -> None:
-        """State at the end: increments of q and p, and the velocity there."""
+    def kicked(self, dp: Vector) -> Vector:
+        """p + Δp as the compensated sum will round it."""
+        ...
+
+    def advance(self, *, q: Vector, p: Vector, v: Vector, tangent: Vector | None = None) -> None:
+        """State at the end: increments of q and p, and the velocity there.
+
+        `tangent` is a part of Δp in the range of Gᵀ that makes the result tangent.  It belongs to
+        the result, but need not be carried into the next step: every method that solves for an
+        impulse Gᵀλ at its start absorbs it there.
+        """
         ...
 
     def link(self, q: Vector, v: Vector, p: Vector, t: Any) -> Vector: ...

@@ -32,11 +32,11 @@ class SymplecticEuler(Method):
 
     def program(self, step: Step) -> None:
         v, rate = reduced_euler(step)
-        q1 = step.moved(step.h * v)
-        p1 = step.p + step.h * rate
+        dq, dp = step.h * v, step.h * rate
+        q1, p1 = step.moved(dq), step.p + dp
         v1 = step.unknown("v1", guess=step.v)
         step.solve((v1, step.link(q1, v1, p1, step.t1)), watch=v1)
-        step.advance(q=step.h * v, p=step.h * rate, v=v1)
+        step.advance(q=dq, p=dp, v=v1)
 
 
 @dataclass(frozen=True)
@@ -56,14 +56,15 @@ class ProjectedEuler(Method):
         landed = step.moved(h * v)
         p1 = step.p + h * rate
         w, nu = step.unknown("w"), step.unknown("nu", "c")
-        q1 = step.moved(h * (v + w))
+        dq = h * (v + w)
+        q1 = step.moved(dq)
         step.solve(
             (w, step.respond(landed, v, p1, w, -step.push(landed, t1, nu), t1)),
             (nu, step.g(q1, t1)),
             watch=w,
         )
         correction, v1 = projected(step, q1, p1, t1)
-        step.advance(q=h * (v + w), p=h * rate + correction, v=v1)
+        step.advance(q=dq, p=h * rate + correction, v=v1)
 
 
 def reduced_euler(step: Step) -> tuple[Vector, Vector]:

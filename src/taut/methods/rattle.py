@@ -45,5 +45,5 @@ class Rattle(Method):
             watch=0.5 * (va + vb),
         )
         dp = kick - impulse + (0.5 * h) * step.force(q1, vb, half, t1)
-        correction, v1 = projected(step, q1, p + dp, t1)
-        step.advance(q=dq, p=dp + correction, v=v1)
+        correction, v1 = projected(step, q1, step.kicked(dp), t1)
+        step.advance(q=dq, p=dp, v=v1, tangent=correction)

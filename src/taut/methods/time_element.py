@@ -82,9 +82,10 @@ class TimeElement(Method):
         t, t1, h, q, p = step.t, step.t1, step.h, step.q, step.p
         v = step.unknown("v", guess=step.v)
         pairs, before, after, pull = [], -p, 0 * p, 0 * p
-        q1 = step.moved(h * v)
+        dq = h * v
+        q1 = step.moved(dq)
         for i, (b, c) in enumerate(zip(*QUADRATURES[self.quadrature], strict=True)):
-            at, when = _between(step, q, q1, h * v, c)
+            at, when = _between(step, q, q1, dq, c)
             momentum = step.unknown(f"P{i}", guess=p)
             pairs.append((momentum, step.link(at, v, momentum, when)))
             force = step.force(at, v, momentum, when)
@@ -96,13 +97,14 @@ class TimeElement(Method):
             lam = step.unknown("lambda", "c")
             impulse = step.push(q, t, lam)
             step.solve(*pairs, (v, before + impulse), (lam, step.g(q1, t1)), watch=v)
-            correction, v1 = projected(step, q1, p - impulse + pull, t1)
-            step.advance(q=h * v, p=pull - impulse + correction, v=v1)
+            dp = pull - impulse
+            correction, v1 = projected(step, q1, step.kicked(dp), t1)
+            step.advance(q=dq, p=dp, v=v1, tangent=correction)
         else:
-            self._independent(step, pairs, v, q1, before, after)
+            self._independent(step, pairs, v, dq, q1, before, after)
 
-    def _independent(self, step: Step, pairs, v: Vector, q1: Vector, before, after) -> None:
-        t, t1, h, q = step.t, step.t1, step.h, step.q
+    def _independent(self, step: Step, pairs, v: Vector, dq: Vector, q1: Vector, before, after) -> None:
+        t, t1, q = step.t, step.t1, step.q
         free, bound = step.split(v)
         start, end = step.null_space(q, t), step.null_space(q1, t1)
         step.solve(*pairs, (bound, step.g(q1, t1)), (free, start.T @ before), watch=v)
@@ -115,7 +117,7 @@ class TimeElement(Method):
             (free1, end.T @ (p1 - after)),
             watch=v1,
         )
-        step.advance(q=h * v, p=p1 - step.p, v=v1)
+        step.advance(q=dq, p=p1 - step.p, v=v1)
 
     def start_momentum(self, step: Step, v: Vector) -> Vector | None:
         if self.start == "exact":

@@ -1,0 +1,73 @@
+"""Reference problems: one file each, one skeleton for all, and this catalogue.
+
+A problem is built when it is asked for by name; importing the catalogue builds nothing.
+
+>>> from taut import problems
+>>> run = problems.problem("double-pendulum").simulate(duration=1)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from taut.errors import UnknownName
+
+if TYPE_CHECKING:
+    from taut.problems.base import Fact, Problem
+
+# name → "module:function" in this room
+PROBLEMS: dict[str, str] = {
+    "pendulum": "pendulum:pendulum",
+    "period-2-pendulum": "period_2_pendulum:period_2_pendulum",
+    "spherical-pendulum": "spherical_pendulum:spherical_pendulum",
+    "double-pendulum": "double_pendulum:double_pendulum",
+    "car-axis": "car_axis:car_axis",
+    "circular-track": "circular_track:circular_track",
+    "zg-pendulum": "zg_pendulum:zg_pendulum",
+    "zg-spherical": "zg_spherical:zg_spherical",
+    "zg-spherical-printed": "zg_spherical:zg_spherical_printed",
+    "zg-double": "zg_double:zg_double",
+    "zg-spatial": "zg_spatial:zg_spatial",
+    "zg-spatial-printed": "zg_spatial:zg_spatial_printed",
+}
+
+
+def names() -> list[str]:
+    """The names of all problems."""
+    return list(PROBLEMS)
+
+
+def problem(name: str, **parameters: float) -> Problem:
+    """The problem of this name.
+
+    Parameters
+    ----------
+    name : str
+        One of `names`.
+    **parameters : float
+        Other values for the system's parameters.  They change the motion: the problem then comes
+        without the facts and the closed form of its source.
+
+    Examples
+    --------
+    >>> from taut import problems
+    >>> problems.problem("pendulum").title
+    'Planar pendulum from the horizontal'
+    >>> problems.problem("pendulum", g=1.62).parameters
+    {'g': 1.62}
+    """
+    if name not in PROBLEMS:
+        raise UnknownName("problem", name, PROBLEMS)
+    module, function = PROBLEMS[name].split(":")
+    found: Problem = getattr(import_module(f"{__name__}.{module}"), function)()
+    return found.changed(**parameters) if parameters else found
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("Fact", "Problem"):
+        return getattr(import_module(f"{__name__}.base"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+__all__ = ["PROBLEMS", "Fact", "Problem", "names", "problem"]

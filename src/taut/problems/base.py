@@ -1,0 +1,125 @@
+"""`Problem`: a model with a start and the exact facts known about it.
+
+Every file of this room has the same skeleton: the physics, sign conventions and source in its
+docstring; then a function, or one per reading of the source, that builds parameters, system,
+start, closed form and facts, in this order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import sympy as sp
+
+    from taut.march.trajectory import Trajectory
+    from taut.model.system import System
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something known about the motion, from outside taut.
+
+    Attributes
+    ----------
+    what : str
+        One line, as printed by ``taut problems NAME``.
+    source : str
+        Publication, closed form, or how it was computed.
+    t : float or None
+        Time at which the values hold; ``None`` for what holds at all times.
+    q, v, p, multipliers : sequences or None
+        Values at t; multipliers in ṗ = −H_q + f − Gᵀλ, whatever sign the source uses.
+    energy, period : float or None
+    quantity, value : Expr and float, or None
+        An expression of the system's coordinates and velocities, and what it equals.
+    accuracy : float
+        Absolute accuracy of the values.
+    raw : bool
+        Holds for the start as it is given, before the projection of a `Problem` with ``project``.
+    """
+
+    what: str
+    source: str
+    t: float | None = None
+    q: Sequence[float] | None = None
+    v: Sequence[float] | None = None
+    p: Sequence[float] | None = None
+    multipliers: Sequence[float] | None = None
+    energy: float | None = None
+    period: float | None = None
+    quantity: sp.Expr | None = None
+    value: float | None = None
+    accuracy: float = 1e-12
+    raw: bool = False
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A model, a start, sensible settings, and known facts.
+
+    Attributes
+    ----------
+    name, title : str
+    system : System
+    q0, v0 : sequences
+    step, duration : float
+        Settings that show the motion well, the source's own where it has any.
+    more_steps : tuple of float
+        Other steps that the source shows.
+    facts : tuple of Fact
+    source : str
+    exact : callable t → (q, v), optional
+        The exact motion where it is known in closed form: t of any shape, one more axis in q and v.
+    exact_multipliers : callable t → λ, optional
+    parameters : mapping
+        Values for this problem's run where they are not the system's defaults.
+    project : bool
+        Whether the start is deliberately inconsistent and has to be projected.
+    """
+
+    name: str
+    title: str
+    system: System
+    q0: Sequence[float]
+    v0: Sequence[float]
+    step: float
+    duration: float
+    source: str
+    t0: float = 0.0
+    more_steps: tuple[float, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    exact: Callable[[Any], tuple[np.ndarray, np.ndarray]] | None = None
+    exact_multipliers: Callable[[Any], np.ndarray] | None = None
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    project: bool = False
+
+    def simulate(self, **changes: Any) -> Trajectory:
+        """Run the problem; any argument of `taut.simulate` may be changed."""
+        from taut.march.simulate import simulate
+
+        settings = {
+            "q0": self.q0,
+            "v0": self.v0,
+            "t0": self.t0,
+            "duration": self.duration,
+            "step": self.step,
+            "parameters": self.parameters,
+            "project": self.project,
+        }
+        if "p0" in changes:
+            del settings["v0"]
+        return simulate(self.system, **{**settings, **changes})
+
+    def changed(self, **parameters: float) -> Problem:
+        """The same model and start with other parameter values.
+
+        Facts and closed forms are those of the source's data and are dropped.
+        """
+        merged = {**self.parameters, **parameters}
+        self.system.values(merged)  # unknown names and bad values are refused here
+        return replace(self, parameters=merged, facts=(), exact=None, exact_multipliers=None)

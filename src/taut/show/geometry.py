@@ -1,0 +1,161 @@
+"""What can be drawn of a system: points, and the rods that its constraints describe."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from taut.model.symbols import t
+from taut.model.system import System
+from taut.model.terms import Term
+
+_AXIS = re.compile(r"([xyz])_?(\w*)")
+
+
+@dataclass(frozen=True)
+class Point:
+    """Coordinates that are the position of one thing.
+
+    Attributes
+    ----------
+    name : str
+        What follows the letters x, y, z: ``"1"`` for x1, y1; empty for x, y.
+    columns : tuple of int
+        Which coordinates x, y (and z) are.
+    """
+
+    name: str
+    columns: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Rod:
+    """A fixed distance between a point and another one, or a place in space.
+
+    Attributes
+    ----------
+    start : int
+        Number of the point.
+    end : int or tuple of float
+        Number of the other point, or where the rod is held.
+    """
+
+    start: int
+    end: int | tuple[float, ...]
+
+
+def points_of(system: System) -> list[Point]:
+    """Points among the coordinates: x1, y1 (, z1), x_a, y_a …; all in the plane, or all in space."""
+    named: dict[str, dict[str, int]] = {}
+    for i, symbol in enumerate(system.coordinates):
+        match = _AXIS.fullmatch(symbol.name)
+        if match:
+            named.setdefault(match[2], {})[match[1]] = i
+    for axes in ("xyz", "xy"):
+        found = [
+            Point(name, tuple(columns[a] for a in axes))
+            for name, columns in named.items()
+            if set(columns) >= set(axes)
+        ]
+        if found:
+            return found
+    return []
+
+
+def down_of(system: System, points: list[Point], parameters: Mapping[str, float]) -> str | None:
+    """The axis along which a uniform force, positive on every point, pulls; None without one."""
+    force: list[Any] = [sp.Integer(0)] * system.n
+    for term in system.terms:
+        if term.kind in ("lagrangian", "hamiltonian"):
+            sign = 1 if term.kind == "lagrangian" else -1
+            energy = term.expressions[0].subs({**dict.fromkeys(term.rates, 0), t: 0})
+            energy = energy.xreplace(_values(energy, parameters))
+            slopes = [sign * energy.diff(s) for s in term.coordinates]
+            for row, constants in zip(term.indices, term.values, strict=True):
+                own = dict(zip(term.constants, constants, strict=True))
+                for column, slope in zip(row, slopes, strict=True):
+                    force[column] += slope.subs(own) if own else slope
+    columns = [c for p in points for c in p.columns]
+    if not columns or not all(force[c].is_number for c in columns):
+        return None
+    pull = np.array([[float(force[c]) for c in p.columns] for p in points])
+    along = [a for a in range(pull.shape[1]) if pull[:, a].any()]
+    return "xyz"[along[0]] if len(along) == 1 and (pull[:, along[0]] > 0).all() else None
+
+
+def _values(expression: sp.Expr, parameters: Mapping[str, float]) -> dict[sp.Basic, sp.Float]:
+    named = {s: s.name for s in expression.free_symbols if isinstance(s, sp.Symbol)}
+    return {s: sp.Float(parameters[name]) for s, name in named.items() if name in parameters}
+
+
+def rods_of(
+    system: System, points: list[Point], parameters: Mapping[str, float], time: float
+) -> list[Rod]:
+    """Rods among the constraints: a (|r − r₀|² − l²) = 0 or a (|r₁ − r₂|² − l²) = 0."""
+    owner = {column: (k, a) for k, p in enumerate(points) for a, column in enumerate(p.columns)}
+    found: list[Rod] = []
+    for term in system.terms:
+        if term.kind == "constraint":
+            for expression in term.expressions:
+                found += _rods(term, expression, owner, points, parameters, time)
+    return found
+
+
+def _rods(
+    term: Term, expression: sp.Expr, owner: dict, points: list[Point], parameters, time: float
+) -> Iterator[Rod]:
+    values = _values(expression, parameters)
+    expression = expression.xreplace({**values, t: sp.Float(time)})
+    used = [k for k, s in enumerate(term.coordinates) if s in expression.free_symbols]
+    symbols = [term.coordinates[k] for k in used]
+    square = _square(expression, symbols)
+    if square is None:
+        return
+    matrix, centre = square
+    for row, constants in zip(term.indices, term.values, strict=True):
+        at = [owner.get(int(row[k])) for k in used]
+        if None in at:
+            continue
+        members = sorted({k for k, _ in at})  # type: ignore[misc]
+        size = len(points[members[0]].columns)
+        if len(used) != size * len(members):
+            continue
+        order = [at.index((k, a)) for k in members for a in range(size)]
+        shape = matrix[np.ix_(order, order)]
+        if len(members) == 1 and np.array_equal(shape, np.eye(size)):
+            table = dict(zip(term.constants, map(float, constants), strict=True))
+            held = [sp.sympify(centre[i]).subs(table) for i in order]
+            if all(x.is_number for x in held):
+                yield Rod(members[0], tuple(float(x) for x in held))
+        elif len(members) == 2 and not any(centre):
+            eye = np.eye(size)
+            if np.array_equal(shape, np.block([[eye, -eye], [-eye, eye]])):
+                yield Rod(members[0], members[1])
+
+
+def _square(expression: sp.Expr, symbols: list[sp.Symbol]) -> tuple[np.ndarray, list[Any]] | None:
+    """A and b of a·(xᵀA x − 2 bᵀx + const) with A₁₁ = 1; None for anything else."""
+    if not symbols or not expression.is_polynomial(*symbols):
+        return None
+    poly = sp.Poly(expression, *symbols)
+    if poly.total_degree() != 2:
+        return None
+    n = len(symbols)
+    unit = poly.coeff_monomial(symbols[0] ** 2)
+    matrix, linear = np.zeros((n, n)), [sp.Integer(0)] * n
+    for powers, coefficient in poly.terms():
+        at = [i for i, k in enumerate(powers) for _ in range(k)]
+        ratio = coefficient / unit if unit != 0 else sp.nan
+        if len(at) == 2:
+            if not ratio.is_number or ratio is sp.nan:
+                return None
+            matrix[at[0], at[1]] += float(ratio) / 2
+            matrix[at[1], at[0]] += float(ratio) / 2
+        elif len(at) == 1:
+            linear[at[0]] = -ratio / 2
+    return matrix, linear

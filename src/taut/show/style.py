@@ -1,0 +1,198 @@
+"""One look for every picture: colours, type sizes, and how a figure is made and saved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.mathtext import MathTextParser
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+# Okabe & Ito 2008: told apart by readers with any colour vision, and in grey.
+BLUE, ORANGE, GREEN, PINK, AMBER, SKY = (
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9",
+)  # fmt: skip
+COLOURS = (BLUE, ORANGE, GREEN, PINK, AMBER, SKY)
+INK, FAINT, PALE = "#222222", "#8A8A8A", "#DDDDDD"
+
+WIDTH = 7.2  # inches: two columns of a journal
+RC: dict[str, Any] = {
+    "font.size": 8,
+    "font.family": "DejaVu Sans",
+    "axes.titlesize": 8,
+    "axes.titlelocation": "left",
+    "axes.labelsize": 8,
+    "axes.linewidth": 0.6,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.unicode_minus": True,
+    "axes.formatter.use_mathtext": True,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "lines.linewidth": 0.9,
+    "lines.solid_joinstyle": "round",
+    "legend.frameon": False,
+    "legend.fontsize": 7,
+    "legend.handlelength": 1.6,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "savefig.bbox": None,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "taut",
+    "path.simplify": True,
+    "path.simplify_threshold": 0.1,
+}
+
+
+class Picture(Figure):
+    """A Matplotlib figure that shows itself in Jupyter and that pyplot does not hold on to.
+
+    It is an ordinary `matplotlib.figure.Figure` in every other respect; the same figure always
+    gives the same file.
+    """
+
+    def savefig(self, fname: Any, **options: Any) -> None:
+        """Write the figure; the ending of the name chooses the format."""
+        kind = str(options.get("format") or str(fname).rpartition(".")[2]).lower()
+        if kind in ("svg", "pdf"):
+            stamp = "Date" if kind == "svg" else "CreationDate"
+            options["metadata"] = {stamp: None, **(options.get("metadata") or {})}
+        options.setdefault("dpi", 200)
+        with styled():
+            super().savefig(fname, **options)
+
+    def bytes(self, kind: str = "png", **options: Any) -> bytes:
+        """The figure as the content of a PNG, SVG or PDF file."""
+        buffer = BytesIO()
+        self.savefig(buffer, format=kind, **options)
+        return buffer.getvalue()
+
+    def _repr_png_(self) -> bytes:
+        return self.bytes("png", dpi=130)
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """The look of taut's pictures, whatever the user's own settings are."""
+    with rc_context({**RC}):
+        yield
+
+
+def picture(height: float, width: float = WIDTH) -> Picture:
+    """An empty figure; width and height in inches."""
+    return Picture(figsize=(width, height), layout="constrained")
+
+
+def title(axes: Any, text: str, note: str = "") -> None:
+    """A heading on the left and, in grey, a remark on the right."""
+    axes.set_title(text, loc="left", fontweight="bold", fontsize=8)
+    if note:
+        axes.set_title(note, loc="right", color=FAINT, fontsize=7)
+
+
+def key(axes: Any, columns: int = 6) -> None:
+    """The legend, in the line of the heading where it covers nothing."""
+    axes.legend(
+        loc="lower right", bbox_to_anchor=(1, 0.97), ncols=columns, borderaxespad=0,
+        columnspacing=1.2, handletextpad=0.5,
+    )  # fmt: skip
+
+
+def symbol(name: sp.Symbol) -> str:
+    """A symbol as Matplotlib can set it: θ₁ for theta1."""
+    text = f"${sp.latex(name)}$"
+    try:
+        MathTextParser("path").parse(text)
+    except ValueError:
+        return str(name)
+    return text
+
+
+def powers(axes: Axes, label: str, largest: float) -> None:
+    """Label the y axis with one common power of ten in the label instead of above the axis."""
+    exponent = 0
+    if largest > 0 and np.isfinite(largest) and not 1e-2 <= largest < 1e4:
+        exponent = int(np.floor(np.log10(largest)))
+    scale = 10.0**exponent
+    axes.yaxis.set_major_locator(MaxNLocator(5))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y / scale:.6g}".replace("-", "−")))
+    axes.set_ylabel(label + (rf"  [$10^{{{exponent}}}$]" if exponent else ""))
+
+
+def decades(axes: Axes) -> None:
+    """A logarithmic y axis with few ticks."""
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(numticks=6))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.minorticks_off()
+
+
+def number(x: float, digits: int = 2) -> str:
+    """A number for a caption: 1.2×10⁻⁷."""
+    if x == 0 or not np.isfinite(x):
+        return f"{x:g}"
+    mantissa, _, exponent = f"{x:.{digits - 1}e}".partition("e")
+    if -3 <= int(exponent) < 4:
+        return f"{x:#.{digits}g}".rstrip(".").replace("-", "−")
+    raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{mantissa}×10{raised}".replace("-", "−")
+
+
+def envelope(t: np.ndarray, y: np.ndarray, points: int = 5000) -> tuple[np.ndarray, np.ndarray]:
+    """At most `points` samples that keep every extreme: lowest and highest of each interval.
+
+    Parameters
+    ----------
+    t, y : ndarray, shape (N,)
+    points : int
+
+    Returns
+    -------
+    t, y : ndarray, shape (≤ points,)
+        In the order of time; unchanged if they are few.
+    """
+    if len(t) <= points:
+        return t, y
+    bins = max((points - 2) // 2, 1)
+    edges = np.linspace(0, len(t), bins + 1).astype(int)
+    chosen = [0, len(t) - 1]
+    for a, b in zip(edges[:-1], edges[1:], strict=True):
+        part = np.nan_to_num(y[a:b], nan=0.0, posinf=0.0, neginf=0.0)
+        chosen += [a + int(part.argmin()), a + int(part.argmax())]
+    rows = np.unique(chosen)
+    return t[rows], y[rows]
+
+
+def highest(t: np.ndarray, y: np.ndarray, points: int = 150) -> tuple[np.ndarray, np.ndarray]:
+    """The largest |y| of each of at most `points` intervals, at the interval's end."""
+    y = np.abs(y)
+    if len(t) <= points:
+        return t, y
+    edges = np.linspace(0, len(t), points + 1).astype(int)
+    return t[edges[1:] - 1], np.fmax.reduceat(y, edges[:-1])
+
+
+def space(axes: Any) -> None:
+    """Three-dimensional axes with white walls and a pale grid."""
+    for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
+        axis.set_pane_color((1, 1, 1, 0))
+        axis._axinfo["grid"].update(color=PALE, linewidth=0.4)
+        axis.line.set_linewidth(0.6)
+        axis.set_tick_params(pad=-2)
+    axes.set_box_aspect((1, 1, 1), zoom=1.05)
