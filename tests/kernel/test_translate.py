@@ -283,8 +283,14 @@ BINARY = [
     lambda u, v: -2 * u * v / 7,
     lambda u, v: sp.atan2(u, v**2 + 1),
     lambda u, v: (u**2 + 1) ** sp.sin(v),
-    lambda u, v: sp.Max(u, v),
-    lambda u, v: sp.Piecewise((sp.sqrt(u), u > HALF), (sp.log(v + 2), v > -1), (u * v, True)),
+    lambda u, v: sp.Max(u, v, evaluate=False),
+    # conditions on variables only: about others, SymPy can think for minutes, and fail
+    lambda u, v: sp.Piecewise(
+        (u * sp.sqrt(x), x > HALF), (v + sp.log(y + 2), y > -1), (u * v, True)
+    ),
+    lambda u, v: sp.Piecewise(
+        (u / y, y > HALF), (v / y + sp.sqrt(x), (x > 0) & (y < -2)), (u, True)
+    ),
 ]
 LEAVES = st.one_of(
     st.sampled_from([x, y, z]),

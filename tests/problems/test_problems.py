@@ -29,14 +29,21 @@ def solved(request):
     return problems.problem(request.param)
 
 
-def listed(kind):
-    """(problem, fact) for all facts of a kind."""
-    return [
-        pytest.param(p, fact, id=f"{p.name}: {fact.what}")
-        for p in map(problems.problem, problems.names())
-        for fact in p.facts
-        if kind(p, fact)
-    ]
+VALUES = ("q", "v", "p", "multipliers", "energy", "period", "quantity")
+
+
+def listed(kind, values=VALUES):
+    """(problem, fact, name of a value it gives) for all facts of a kind."""
+    return pytest.mark.parametrize(
+        ("problem", "fact", "which"),
+        [
+            pytest.param(p, fact, which, id=f"{p.name}: {fact.what}: {which}")
+            for p in map(problems.problem, problems.names())
+            for fact in p.facts
+            for which in values
+            if getattr(fact, which) is not None and kind(p, fact)
+        ],
+    )
 
 
 def numeric(problem, *expressions):
@@ -156,74 +163,51 @@ def test_the_settings_show_the_motion(problem):
 # ---- facts -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("problem", "fact"), listed(lambda p, f: f.energy is not None and f.t in (None, p.t0))
-)
-def test_the_energy_at_the_start_is_the_known_one(problem, fact):
-    run = start_of(problem)
-    if fact.raw:
-        found = energy(problem, problem.q0, problem.v0, problem.t0)
-        assert abs(found - run.energy[0]) > 1e-3  # it is another one than after projection
-    else:
-        found = run.energy[0]
-        np.testing.assert_allclose(
-            found, energy(problem, run.q[0], run.v[0], run.t[0]), rtol=1e-15, atol=1e-15
-        )
+@listed(lambda p, f: f.raw, ["energy"])
+def test_the_energy_of_a_start_before_projection_is_the_known_one(problem, fact, which):
+    found = energy(problem, problem.q0, problem.v0, problem.t0)
     assert found == pytest.approx(fact.energy, abs=fact.accuracy, rel=0)
+    assert abs(found - start_of(problem).energy[0]) > 1e-3  # projection changes it
 
 
-@pytest.mark.parametrize(("problem", "fact"), listed(lambda p, f: f.t == p.t0 and not f.raw))
-def test_the_start_is_the_known_one(problem, fact):
-    run = start_of(problem)
-    for name in ("q", "v", "p", "multipliers"):
-        known = getattr(fact, name)
-        if known is not None:
-            np.testing.assert_allclose(getattr(run, name)[0], known, rtol=0, atol=fact.accuracy)
+@listed(lambda p, f: f.t in (None, p.t0) and not f.raw, ["q", "v", "p", "multipliers", "energy"])
+def test_the_start_is_the_known_one(problem, fact, which):
+    found = getattr(start_of(problem), which)[0]
+    np.testing.assert_allclose(found, getattr(fact, which), rtol=0, atol=fact.accuracy)
 
 
-@pytest.mark.parametrize(("problem", "fact"), listed(lambda p, f: f.quantity is not None))
-def test_conserved_quantities_have_the_known_value(problem, fact):
+@listed(lambda p, f: True, ["quantity"])
+def test_conserved_quantities_have_the_known_value(problem, fact, which):
     run = problem.simulate(duration=100 * problem.step)
     values = numeric(problem, fact.quantity)(run.q, run.v, run.t)[0]
     np.testing.assert_allclose(values, fact.value, rtol=0, atol=fact.accuracy)
 
 
-@pytest.mark.parametrize(
-    ("problem", "fact"), listed(lambda p, f: p.exact is not None and f.t is not None)
-)
-def test_facts_lie_on_the_closed_form(problem, fact):
+@listed(lambda p, f: p.exact is not None and f.t is not None)
+def test_facts_lie_on_the_closed_form(problem, fact, which):
     q, v = problem.exact(fact.t)
     found = {
         "q": q, "v": v, "p": v, "multipliers": problem.exact_multipliers(fact.t),
         "energy": energy(problem, q, v, fact.t),
-    }  # fmt: skip
-    known = {name: x for name in found if (x := getattr(fact, name)) is not None}
-    assert known
-    for name, value in known.items():
-        np.testing.assert_allclose(found[name], value, rtol=0, atol=fact.accuracy)
+    }[which]  # fmt: skip
+    np.testing.assert_allclose(found, getattr(fact, which), rtol=0, atol=fact.accuracy)
 
 
-@pytest.mark.parametrize(("problem", "fact"), listed(lambda p, f: f.period is not None))
-def test_the_period_is_the_period(problem, fact):
+@listed(lambda p, f: True, ["period"])
+def test_the_period_is_the_period(problem, fact, which):
     t = np.linspace(0.1, 1.4, 7) * fact.period
     here, later, half = (problem.exact(s)[0] for s in (t, t + fact.period, t + fact.period / 2))
     np.testing.assert_allclose(later, here, rtol=0, atol=1e-13)
     assert np.abs(half - here).max() > 1
 
 
-@pytest.mark.parametrize(
-    ("problem", "fact"),
-    listed(lambda p, f: f.t is not None and f.v is not None and not f.raw),
-)
-def test_known_states_meet_the_constraints_and_the_known_energy(problem, fact):
+@listed(lambda p, f: f.t is not None, ["v", "p"])
+def test_known_states_meet_the_constraints_and_the_known_energy(problem, fact, which):
     s = problem.system
     q = np.array(fact.q if fact.q is not None else problem.q0)
-    v = np.array(fact.v)
-    hidden = [
-        sum(g.diff(x) * w for x, w in zip(s.coordinates, s.velocities, strict=True))
-        + g.diff(taut.t)
-        for g in s.constraints
-    ]
+    v = np.array(getattr(fact, which))
+    rates = [*zip(s.coordinates, s.velocities, strict=True), (taut.t, 1)]
+    hidden = [sum(g.diff(x) * rate for x, rate in rates) for g in s.constraints]
     residuals = numeric(problem, *s.constraints, *hidden)(q, v, fact.t)
     assert np.abs(residuals).max() <= 10 * fact.accuracy
     if s.conservative:

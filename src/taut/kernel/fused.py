@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import casadi as ca
+import numpy as np
 
 from taut.kernel.eliminate import reduce, solve_linear, straightened
 from taut.kernel.operators import Operators, column
@@ -67,6 +68,16 @@ class FusedProgram:
     def slots(self) -> int:
         """Length of the state."""
         return HEAD * self.n + 1 + self.memory
+
+
+    def last_solution(self, state: np.ndarray) -> np.ndarray:
+        """What Newton found in the last step, read off the state's memory."""
+        at, found = HEAD * self.n + 1, []
+        for newton in self.newtons:
+            size = newton.unknowns.numel()
+            found.append(state[at : at + size])
+            at += HISTORY * size
+        return np.concatenate(found) if found else np.zeros(0)
 
 
 class FusedStep:

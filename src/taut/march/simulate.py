@@ -460,6 +460,25 @@ class _Run:
         )  # fmt: skip
 
 
+def one_step(shop: Workshop, method: Method, keep, chart, q, v, p, t: float, h: float, par):
+    """One compiled step from a bare state: (q₁, v₁, p₁, the values Newton found)."""
+    step = shop.step(method, keep=keep, chart=chart)
+    plan = Plan(t, h, h, 0, 1, 1)
+    group = _Group([0], step, plan, par, 1)
+    scale = 1e-7 * (np.abs(q).max() + h * np.abs(v).max()) or 1e-300
+    group.state[:, 0] = np.concatenate(
+        [q, p, v, np.zeros_like(q), p, np.zeros_like(q), [scale], step.first_memory(q, p, v)]
+    )
+    group.books[0] = loop.opened(0.0, 0.0, 0.0, 0.0)
+    group.par[PAR.index("threshold")] = -1.0
+    group.advance(plan, 1)
+    if group.code == loop.FAILED:
+        raise StepError("Newton did not converge", t=t, index=0)
+    n = shop.system.n
+    q1, p1, v1 = (group.state[i * n : (i + 1) * n, 0].copy() for i in range(3))
+    return q1, v1, p1, step.program.last_solution(group.state[:, 0])
+
+
 class _Failure(Exception):
     """A step failed; the books say where."""
 

@@ -138,6 +138,22 @@ class Trajectory:
         flat = self.multipliers.reshape(-1, self.system.c)
         return self._along(lambda q, v, p, t: -self._mechanics.push(q, t, flat, self._par))
 
+    def evaluate(self, expression: Any) -> np.ndarray:
+        """Any SymPy expression of coordinates, velocities, momenta, t and parameters, shape (N,).
+
+        Examples
+        --------
+        >>> import taut
+        >>> x, y = taut.coordinates("x y")
+        >>> free = taut.System([x, y], mass=[1, 1], potential=0)
+        >>> run = taut.simulate(free, q0=[1, 0], v0=[0, 1], duration=1, step=0.5)
+        >>> px, py = free.momenta
+        >>> run.evaluate(x*py - y*px)
+        array([1., 1., 1.])
+        """
+        values = expression_values(self.system, expression, self.parameters)
+        return self._along(values)
+
     # ---- views from further up ---------------------------------------------------------------
 
     @cached_property
@@ -198,6 +214,23 @@ class Trajectory:
             f"Trajectory: {many}{len(self)} states, t = {self.t[0]:g} … {self.t[-1]:g}, "
             f"{self.method.name}, step {self.step:g}"
         )
+
+
+def expression_values(system: System, expression: Any, parameters: dict[str, float]):
+    """A function (q, v, p, t) → values of `expression` at many states."""
+    import casadi as ca
+
+    from taut.kernel.translate import to_casadi
+
+    expr = system.read(expression)
+    q, v, p = (ca.SX.sym(name, system.n) for name in "qvp")
+    t = ca.SX.sym("t")
+    table = {symbol: ca.SX(value) for symbol, value in system.parameter_symbols(parameters).items()}
+    for group, vector in ((system.coordinates, q), (system.velocities, v), (system.momenta, p)):
+        table |= {symbol: vector[i] for i, symbol in enumerate(group)}
+    table[system.time] = t
+    function = ca.Function("law", [q, v, p, t], to_casadi([expr], table))
+    return lambda q, v, p, t: np.array(function(q.T, v.T, p.T, t[None, :])).ravel()
 
 
 def apply_map(compiled, rows: np.ndarray) -> np.ndarray:

@@ -118,6 +118,12 @@ class Method(ABC):
         options = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in fields(self))
         return f"{self.name}({options})"
 
+    @property
+    def label(self) -> str:
+        """Name and the options that differ from their defaults, for people."""
+        changed = [str(getattr(self, f.name)) for f in fields(self) if getattr(self, f.name) != f.default]
+        return f"{self.name} ({', '.join(changed)})" if changed else self.name
+
     def start_momentum(self, step: Step, v: Vector) -> Vector | None:
         """Correction added to p₀ = L_v(q₀, v₀) at the start of a run; ``None`` for none."""
         return None

@@ -177,6 +177,7 @@ class System:
         for foreign, own in zip(q, self.velocities, strict=True):
             if isinstance(foreign, AppliedUndef):
                 words.alias(sp.Derivative(foreign, *foreign.args), own)
+        self._vocabulary = words
         self.parameters: dict[str, float | None] = {}
         for name, value in defaults.items():
             self.parameters[name] = None if value is None else _number(value, f"parameter {name}")
@@ -364,6 +365,16 @@ class System:
                 remedy=f"simulate(…, parameters={{{missing[0]!r}: …}})",
             )
         return np.array(list(values.values()), dtype=float)
+
+    time = t
+
+    def read(self, expression: Any) -> sp.Expr:
+        """An expression in the system's own symbols; an unknown symbol is an error."""
+        return self._vocabulary.read(expression, "the expression")
+
+    def parameter_symbols(self, values: Mapping[str, float]) -> dict[sp.Symbol, float]:
+        """Symbols of the parameters with their values."""
+        return {sp.Symbol(name, real=True): values[name] for name in self.parameters}
 
     # ---- symbolic views ----------------------------------------------------------------------
 

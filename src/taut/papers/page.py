@@ -89,8 +89,9 @@ class Page:
         self.pictures[f"{name}.svg"] = data
         width = round(120 * picture.get_figwidth())
         source = "data:image/svg+xml;base64," + b64encode(data).decode("ascii")
+        image = f'<img width="{width}" alt="{escape(title)}" src="{source}">'
         self.parts.append(
-            f'<figure id="{escape(name)}"><img width="{width}" alt="{escape(title)}" src="{source}">'
+            f'<figure id="{escape(name)}">{image}'
             f"<figcaption><b>{marked(title)}</b> {marked(caption)}</figcaption></figure>"
         )
 
@@ -178,6 +179,7 @@ nav { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: 1.2rem 0 0; pad
 a { color: var(--blue); text-decoration: none; } a:hover { text-decoration: underline; }
 h2 { font-size: 1.25rem; margin: 2.8rem 0 .6rem; }
 p, ul { margin: .6rem 0; max-width: 46rem; } li { margin: .35rem 0; }
+sub { font-size: .72em; line-height: 0; }
 code, pre { font: .85em/1.45 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; }
 code { background: #f4f4f6; padding: .1em .3em; border-radius: 3px; }
 pre { background: #f7f7f9; border: 1px solid var(--line); border-radius: 4px; padding: .8rem 1rem;
@@ -194,5 +196,6 @@ figcaption { font-size: .88rem; color: var(--faint); max-width: 46rem; margin-to
 figcaption b { color: var(--ink); font-weight: 600; }
 details { margin: .5rem 0; } summary { cursor: pointer; color: var(--blue); font-size: .92rem; }
 main > :last-child { margin-bottom: 4rem; }
-@media print { details { display: none; } h2 { break-after: avoid; } figure { break-inside: avoid; } }
+@media print { details { display: none; } h2 { break-after: avoid; }
+  figure { break-inside: avoid; } }
 """

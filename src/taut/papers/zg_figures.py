@@ -25,7 +25,9 @@ def circle(run: Trajectory) -> Picture:
         figure = style.picture(3.0, 3.4)
         axes = figure.add_subplot()
         angle = np.linspace(0, 2 * np.pi, 400)
-        axes.plot(np.cos(angle), np.sin(angle), "--", color=style.FAINT, label="unit circle", lw=0.8)
+        axes.plot(
+            np.cos(angle), np.sin(angle), "--", color=style.FAINT, label="unit circle", lw=0.8
+        )
         axes.plot(*run.q.T, color=SHORT, label="pendulum", lw=1.6)
         axes.set(xlabel="$x$ [m]", ylabel="$y$ [m], down", aspect="equal")
         axes.invert_yaxis()

@@ -31,6 +31,7 @@ from taut.problems.base import Fact, Problem
 from taut.problems.elliptic import plane_angle
 
 GRAVITY = 13.750371636040745655
+Q0, V0 = (1.0, 0.0), (0.0, 0.0)
 SOURCE = "closed form: g = 4 K(m = 1/2)²"
 
 
@@ -44,13 +45,12 @@ def period_2_pendulum() -> Problem:
         constraints={"rod": x**2 + y**2 - 1},
         parameters={"g": GRAVITY},
     )
-    start = {"q": (1.0, 0.0), "v": (0.0, 0.0)}
     return Problem(
         name="period-2-pendulum",
         title="Planar pendulum of period 2",
         system=system,
-        q0=start["q"],
-        v0=start["v"],
+        q0=Q0,
+        v0=V0,
         step=0.01,
         duration=200.0,
         source=SOURCE,
@@ -59,9 +59,9 @@ def period_2_pendulum() -> Problem:
         facts=(
             Fact("the energy is 0", SOURCE, energy=0.0),
             Fact("the period is 2", SOURCE, period=2.0),
-            Fact("half-way it rests on the other side", SOURCE, t=1.0, q=(-1.0, 0.0), v=(0.0, 0.0)),
-            Fact("back at the start at t = 2", SOURCE, t=2.0, **start),
-            Fact("back at the start at t = 200 000", SOURCE, t=2e5, **start),
+            Fact("half-way it rests on the other side", SOURCE, t=1.0, q=(-1.0, 0.0), v=V0),
+            Fact("back at the start at t = 2", SOURCE, t=2.0, q=Q0, v=V0),
+            Fact("back at the start at t = 200 000", SOURCE, t=2e5, q=Q0, v=V0),
         ),
     )
 

@@ -50,7 +50,7 @@ class Rod:
 
 
 def points_of(system: System) -> list[Point]:
-    """Points among the coordinates: x1, y1 (, z1), x_a, y_a …; all in the plane, or all in space."""
+    """Points among the coordinates: x1, y1[, z1], x_a, y_a …; all in space, or all in a plane."""
     named: dict[str, dict[str, int]] = {}
     for i, symbol in enumerate(system.coordinates):
         match = _AXIS.fullmatch(symbol.name)

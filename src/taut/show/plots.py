@@ -173,9 +173,7 @@ def _segments(run: Trajectory, places: list[Point]) -> list[tuple[np.ndarray, np
     """Both ends of every rod at the last state."""
     at = _last(run, places)
     rods = rods_of(run.system, places, run.parameters, float(run.t[-1]))
-    return [
-        (at[r.start], np.array(r.end) if isinstance(r.end, tuple) else at[r.end]) for r in rods
-    ]
+    return [(at[r.start], np.array(r.end) if isinstance(r.end, tuple) else at[r.end]) for r in rods]
 
 
 def _inside(start: np.ndarray, end: np.ndarray, box: np.ndarray) -> np.ndarray | None:
@@ -193,7 +191,9 @@ def _box(runs: list[Trajectory], places: list[Point]) -> np.ndarray:
     path = np.vstack([run.q[:, list(p.columns)] for run in runs for p in places])
     ends = [end for run in runs for segment in _segments(run, places) for end in segment]
     everything = np.vstack([path, *ends])
-    inner, outer = (np.array([np.nanmin(x, axis=0), np.nanmax(x, axis=0)]) for x in (path, everything))
+    inner, outer = (
+        np.array([np.nanmin(x, axis=0), np.nanmax(x, axis=0)]) for x in (path, everything)
+    )
     small = 0 < np.ptp(inner, axis=0).max() < ZOOM * np.ptp(outer, axis=0).max()
     box = inner if small else outer
     half = 0.54 * (np.ptp(box, axis=0).max() or 1.0)
@@ -258,12 +258,17 @@ def _draw_energy(axes: Axes, runs: list[Trajectory], points: int) -> None:
 
 def _draw_drift(axes: Axes, run: Trajectory, error: np.ndarray) -> str:
     """The straight line of the measured drift, and its size in words."""
-    drift = run.certificate.drift
+    drift = run.certificate.energy
+    if drift.band == 0 or not np.isfinite(drift.half_width):
+        return ""
     span = run.t - run.t[0]
     middle = float(np.nanmean(error)) - drift.slope * float(span.mean())
-    line = middle + drift.slope * span[[0, -1]]
-    axes.plot(run.t[[0, -1]], line, "--", color=style.ORANGE, lw=0.9, label="drift")
-    return f"drift {style.number(drift.slope)} ± {style.number(drift.half_width)} per unit of time"
+    axes.plot(
+        run.t[[0, -1]], middle + drift.slope * span[[0, -1]], "--", color=style.ORANGE, lw=0.9,
+        label="drift",
+    )  # fmt: skip
+    size, doubt = 100 * drift.relative, 100 * drift.relative_half_width
+    return f"drift {size:+.2g} ± {doubt:.2g} % of the band".replace("-", "−")
 
 
 def _draw_residuals(axes: Axes, runs: list[Trajectory]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -172,7 +173,7 @@ def envelope(t: np.ndarray, y: np.ndarray, points: int = 5000) -> tuple[np.ndarr
     bins = max((points - 2) // 2, 1)
     edges = np.linspace(0, len(t), bins + 1).astype(int)
     chosen = [0, len(t) - 1]
-    for a, b in zip(edges[:-1], edges[1:], strict=True):
+    for a, b in pairwise(edges):
         part = np.nan_to_num(y[a:b], nan=0.0, posinf=0.0, neginf=0.0)
         chosen += [a + int(part.argmin()), a + int(part.argmax())]
     rows = np.unique(chosen)

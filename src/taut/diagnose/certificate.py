@@ -1,0 +1,270 @@
+"""The certificate: what was measured on a run, over all of its steps.
+
+A table a person reads in ten seconds, and a dict a test asserts on.  Nothing here is claimed by a
+method; everything was measured on this trajectory.  For a batch, the worst trajectory counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from taut.diagnose.drift import Drift, drift_of
+from taut.diagnose.symplecticity import Probe
+from taut.march import loop
+from taut.march.trajectory import Trajectory
+
+EPS = np.finfo(float).eps
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A quantity followed along the stored states.
+
+    Attributes
+    ----------
+    name : str
+    first, largest_change : float
+    drift : Drift
+    """
+
+    name: str
+    first: float
+    largest_change: float
+    drift: Drift
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Facts measured on a run; ``print`` it, or take ``to_dict()``.
+
+    Attributes
+    ----------
+    max_g, max_hidden : float
+        Largest |g| and |G q̇ + ∂g/∂t| over all steps.
+    energy : Drift
+        Band and drift of the energy; of the energy *balance* E − E₀ − work where forces act or
+        constraints move.
+    work : float
+        Work of forces and of moving constraints (0 for a conservative system).
+    """
+
+    run: Trajectory = field(repr=False)
+    steps: int
+    max_g: float
+    max_hidden: float
+    energy0: float
+    energy: Drift
+    work: float
+    gross_work: float
+    iterations: float
+    most_iterations: int
+    failures: int
+    charts: int
+    watched: tuple[Watched, ...]
+
+    @cached_property
+    def symplecticity(self) -> float | None:
+        """The largest relative defect ‖DΦᵀJDΦ − J‖ on the manifold at sampled states.
+
+        ``None`` for systems with non-conservative forces, which have no symplectic form to keep.
+        """
+        return None if self.run.system.forced else Probe(self.run).worst()
+
+    @property
+    def redundant(self) -> tuple[str, ...]:
+        """Names of constraints that follow from the others."""
+        names, keep = self.run.system.constraint_names, set(self.run.keep)
+        return tuple(name for i, name in enumerate(names) if i not in keep)
+
+    @property
+    def steps_per_second(self) -> float:
+        """Steps of all trajectories per second of wall time."""
+        many = self.run.batch or 1
+        return self.steps * many / self.run.wall_time if self.run.wall_time else np.inf
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain numbers and strings."""
+        run = self.run
+        return {
+            "method": run.method.key,
+            "step": run.step,
+            "steps": self.steps,
+            "duration": float(run.t[-1] - run.t[0]),
+            "shortened_last_step": run.ending.short,
+            "max_g": self.max_g,
+            "max_hidden": self.max_hidden,
+            "energy0": self.energy0,
+            "energy_is_balance": not run.system.conservative,
+            "energy_band": self.energy.band,
+            "energy_drift": self.energy.relative,
+            "energy_drift_half_width": self.energy.relative_half_width,
+            "energy_drifts": self.energy.significant,
+            "energy_slope": self.energy.slope,
+            "energy_slope_half_width": self.energy.half_width,
+            "work": self.work,
+            "symplecticity": self.symplecticity,
+            "newton_iterations_mean": self.iterations,
+            "newton_iterations_max": self.most_iterations,
+            "failures": self.failures,
+            "chart_changes": self.charts,
+            "redundant_constraints": list(self.redundant),
+            "start_projected": run.projected,
+            "laws": {
+                w.name: {"first": w.first, "largest_change": w.largest_change, "drift": w.drift.relative}
+                for w in self.watched
+            },
+            "wall_time": run.wall_time,
+            "compile_time": run.compile_time,
+            "steps_per_second": self.steps_per_second,
+        }
+
+    # ---- printing ----------------------------------------------------------------------------
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """(quantity, value, verdict) of the table."""
+        run, rows = self.run, []
+        if run.system.c:
+            rows.append(("max |g|", f"{self.max_g:.1e}", self._kept(self.max_g)))
+            rows.append(("max |G q̇ + ∂g/∂t|", f"{self.max_hidden:.1e}", self._kept(self.max_hidden)))
+        rows += self._energy_rows()
+        if self.symplecticity is not None:
+            word = "symplectic" if self.symplecticity < 1e-9 else "not symplectic on the constraints"
+            rows.append(("symplecticity defect", f"{self.symplecticity:.1e}", word))
+        for w in self.watched:
+            word = "round-off" if w.drift.band <= 1e3 * EPS * abs(w.first) else _verdict(w.drift)
+            rows.append((w.name, f"{w.first:.6g} ± {w.largest_change:.1e}", word))
+        if self.iterations:
+            value = f"{self.iterations:.2f} per step, at most {self.most_iterations}"
+            rows.append(("Newton iterations", value, f"{self.failures} failed" if self.failures else ""))
+        if self.charts:
+            rows.append(("chart changes", str(self.charts), ""))
+        if self.redundant:
+            rows.append(("redundant constraints", ", ".join(self.redundant), "least-norm multipliers"))
+        return rows
+
+    def _kept(self, value: float) -> str:
+        return "round-off" if value <= 1e4 * EPS * max(1.0, self._size) else "not kept"
+
+    @property
+    def _size(self) -> float:
+        """A size for constraints: that of the coordinates and velocities, squared."""
+        q, v = (np.nanmax(np.abs(x), initial=0.0) for x in (self.run.q, self.run.v))
+        return float(max(q, v) ** 2)
+
+    def _energy_rows(self) -> list[tuple[str, str, str]]:
+        e = self.energy
+        amount = f"({_percent(e.relative, '+')} ± {_percent(e.relative_half_width)}) % of the band"
+        verdict = _verdict(e)
+        if np.isinf(e.half_width):
+            amount = "too few steps to tell"
+        if self.run.system.conservative:
+            start = ("energy", f"{self.energy0:.8g}, band {e.band:.1e}", "")
+        else:
+            start = ("work done on it", f"{self.work:.6g} (in and out {self.gross_work:.3g})", "")
+            amount_of = ("energy − work", f"{self.energy0:.8g}, band {e.band:.1e}", "balance")
+            return [start, amount_of, ("drift of the balance", amount, verdict)]
+        return [start, ("energy drift", amount, verdict)]
+
+    def title(self) -> str:
+        """One line: what was run."""
+        run = self.run
+        many = f"{run.batch} trajectories × " if run.batch else ""
+        speed = 1e9 / self.steps_per_second if self.steps_per_second else np.nan
+        short = ", last one shortened" if run.ending.short else ""
+        return (
+            f"{run.method.label}, {many}{self.steps} steps of {run.step:g}{short}: "
+            f"{run.wall_time:.3g} s ({speed:.0f} ns per step)"
+        )
+
+    def __str__(self) -> str:
+        rows = self.rows()
+        first, second = (max(len(row[i]) for row in rows) for i in (0, 1))
+        lines = [self.title()]
+        lines += [f"  {a:<{first}}  {b:<{second}}  {c}".rstrip() for a, b, c in rows]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        cells = "".join(
+            "<tr>" + "".join(f"<td style='text-align:left'>{escape(x)}</td>" for x in row) + "</tr>"
+            for row in self.rows()
+        )
+        return f"<table><caption>{escape(self.title())}</caption>{cells}</table>"
+
+
+def _percent(share: float, sign: str = "") -> str:
+    value = 100 * share
+    return f"{value:{sign}.0f}" if abs(value) >= 10 else f"{value:{sign}.2g}"
+
+
+def _verdict(drift: Drift) -> str:
+    if np.isinf(drift.half_width):
+        return ""
+    if drift.significant:
+        return "drifts"
+    return "no drift" if drift.relative_half_width < 0.1 else "none seen; too short to exclude"
+
+
+def certify(run: Trajectory) -> Certificate:
+    """Measure a run: its books cover every step, its stored states the watched laws."""
+    books = run.ending.books
+    column = {name: books[:, i] for i, name in enumerate(loop.BOOKS)}
+    drifts = [_energy_drift(row, run.step) for row in books]
+    worst = max(range(len(drifts)), key=lambda i: (abs(drifts[i].relative), drifts[i].band))
+    steps = int(column["steps"].max())
+    return Certificate(
+        run=run,
+        steps=steps,
+        max_g=float(column["max_g"].max()),
+        max_hidden=float(column["max_hidden"].max()),
+        energy0=float(column["energy0"][worst]),
+        energy=drifts[worst],
+        work=float(column["work"][worst]),
+        gross_work=float(column["gross_work"][worst]),
+        iterations=float(column["iterations"].sum() / max(column["steps"].sum(), 1)),
+        most_iterations=int(column["most_iterations"].max()),
+        failures=int(np.sum(column["failed_at"] >= 0)),
+        charts=int(column["charts"].sum()),
+        watched=tuple(_watched(run)),
+    )
+
+
+def _energy_drift(books: np.ndarray, step: float) -> Drift:
+    value = dict(zip(loop.BOOKS, books, strict=False))
+    count = int(value["blocks"])
+    means = books[loop.HEAD : loop.HEAD + count]
+    band = value["error_max"] - value["error_min"]
+    # Below round-off of the energy itself there is no band to speak of.
+    floor = 8 * EPS * max(abs(value["energy0"]), value["gross_work"])
+    band = band if band > floor else 0.0
+    return drift_of(means, value["block_length"] * step, value["steps"] * step, float(band))
+
+
+def _watched(run: Trajectory) -> list[Watched]:
+    if run.laws is None or isinstance(run.laws, str):
+        return []
+    laws = run.laws if isinstance(run.laws, Mapping) else {str(e): e for e in run.laws}
+    return [_follow(run, name, expression) for name, expression in laws.items()]
+
+
+def _follow(run: Trajectory, name: str, expression: Any) -> Watched:
+    values = np.atleast_2d(run.evaluate(expression))
+    change = values - values[:, :1]
+    worst = int(np.argmax(np.abs(change).max(axis=1)))
+    y = change[worst]
+    blocks = np.array_split(y, min(len(y), 128))
+    means = np.array([b.mean() for b in blocks])
+    duration = float(run.t[-1] - run.t[0])
+    band = float(y.max() - y.min())
+    if band <= 8 * EPS * abs(values[worst, 0]):
+        band = 0.0
+    drift = drift_of(means, duration / len(means), duration, band)
+    return Watched(str(name), float(values[worst, 0]), float(np.abs(change).max()), drift)
