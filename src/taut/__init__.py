@@ -2,7 +2,12 @@
 
 You write down a mechanical system; taut simulates it with its constraints met to round-off and
 its energy and momenta kept, and hands you a certificate that shows it.
+
+Names are loaded when they are first used, so that ``import taut`` and ``taut --help`` are quick.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from taut._version import __version__
 from taut.errors import (
@@ -16,10 +21,22 @@ from taut.errors import (
     TautError,
     UnknownName,
 )
-from taut.march.simulate import simulate
-from taut.march.trajectory import Trajectory
-from taut.methods import Method, ProjectedEuler, Rattle, SymplecticEuler, TimeElement
-from taut.model import Equations, System, Term, coordinates, momenta, t, velocities
+
+if TYPE_CHECKING:
+    from taut.march.simulate import simulate
+    from taut.march.trajectory import Trajectory
+    from taut.methods import Method, ProjectedEuler, Rattle, SymplecticEuler, TimeElement
+    from taut.model import Equations, System, Term, coordinates, momenta, t, velocities
+
+# What each room gives to the front door: the imports above, for the interpreter.
+_ROOMS = {
+    "taut.march.simulate": ("simulate",),
+    "taut.march.trajectory": ("Trajectory",),
+    "taut.methods": ("Method", "ProjectedEuler", "Rattle", "SymplecticEuler", "TimeElement"),
+    "taut.model": ("Equations", "System", "Term", "coordinates", "momenta", "t", "velocities"),
+}
+_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+_OPEN = ("diagnose", "kernel", "march", "methods", "model", "papers", "problems", "show")
 
 __all__ = [
     "ConstraintError", "Equations", "FileError", "InconsistentStart", "InputError", "Interrupted",
@@ -27,3 +44,16 @@ __all__ = [
     "TautError", "Term", "TimeElement", "Trajectory", "UnknownName", "__version__", "coordinates",
     "momenta", "simulate", "t", "velocities",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        globals()[name] = found = getattr(import_module(_HOME[name]), name)
+        return found
+    if name in _OPEN:
+        return import_module(f"taut.{name}")
+    raise AttributeError(f"module 'taut' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_OPEN})

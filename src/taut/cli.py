@@ -11,6 +11,8 @@ import os
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,15 +23,20 @@ if TYPE_CHECKING:
     from taut.march.trajectory import Trajectory
     from taut.problems.base import Fact, Problem
 
-PICTURES, TABLES, STORES = (".png", ".svg", ".pdf"), (".csv",), (".zarr",)
+PICTURES = (".png", ".svg", ".pdf")
+KINDS = (*PICTURES, ".csv", ".json", ".zarr")
 DEMO = ("zg-double", "zg-spherical", "zg-spatial", "car-axis")
-HONEST = ("time-element", "projected-symplectic-euler", "symplectic-euler")
+RIVALS = {
+    "ZG time element": "time-element",
+    "projected symplectic Euler": "projected-symplectic-euler",
+    "symplectic Euler": "symplectic-euler",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a sign still gets the rest
     chosen = parser().parse_args(arguments)
     try:
@@ -88,8 +95,8 @@ def _add_run(made: argparse.ArgumentParser) -> None:
     made.add_argument("--set", dest="values", action="append", default=[], metavar="NAME=VALUE",
                       help="another value for a parameter; may be repeated")  # fmt: skip
     made.add_argument("--out", action="append", metavar="DIR|FILE",
-                      help="a directory (plot, CSV and JSON), or a file that ends in "
-                      ".png, .svg, .pdf, .csv or .zarr; may be repeated (default: out/run)")  # fmt: skip
+                      help="a directory for plot, CSV and JSON, or a file that ends in "
+                      f"{', '.join(KINDS)}; may be repeated (default: out/run)")  # fmt: skip
 
 
 # ---- commands ---------------------------------------------------------------------------------
@@ -98,7 +105,8 @@ def _add_run(made: argparse.ArgumentParser) -> None:
 def _run(chosen: argparse.Namespace) -> None:
     from taut.problems import problem
 
-    targets = [_target(text) for text in chosen.out or [str(Path("out", "run"))]]
+    wished = chosen.out or [str(Path("out", "run"))]
+    files = [file for text in wished for file in _files(text, chosen.name)]
     given = problem(chosen.name, **dict(_value(text) for text in chosen.values))
     wanted = {"step": chosen.step, "duration": chosen.duration}
     changes = {name: value for name, value in wanted.items() if value is not None}
@@ -106,40 +114,38 @@ def _run(chosen: argparse.Namespace) -> None:
         run = given.simulate(method=chosen.method, every=chosen.every, **changes)
     except TautError as error:
         if error.partial is not None and len(error.partial) > 1:
-            _tell("what there is of it", _write(error.partial, chosen.name, targets))
+            _tell("written, as far as the run came", _salvaged(error.partial, files))
         raise
     print(f"{given.title}\n{run.certificate}")
     known = list(_against(given, run))
     if known:
         print("\nagainst what is known\n" + table(known))
-    _tell("written", _write(run, chosen.name, targets))
+    _write(run, files)
+    _tell("written", files)
 
 
 def _demo(chosen: argparse.Namespace) -> None:
-    from taut.methods import CATALOGUE
     from taut.problems import problem
 
     _directory(chosen.out)
     print(f"taut {__version__}: mechanics that holds\n")
     flagships = [problem(name) for name in DEMO]
-    for given in flagships:  # compile first, so that the times below are those of the steps
-        given.simulate(duration=given.step)
     runs = {given.name: given.simulate() for given in flagships}
     for given in flagships:
         print(f"  {given.name:<14}{given.title}")
     print("\n" + table(_side_by_side(runs), head=True))
+    print("\n  * energy minus the work of what moves the constraints")
     given = flagships[0]
     print("\nA million steps of the double pendulum")
     print(given.simulate(duration=1e6 * given.step, every=1000).certificate)
     print("\nThe spherical pendulum with methods that drift, measured in the same way")
     given = problem("zg-spherical")
-    others = {name: given.simulate(method=CATALOGUE[name], duration=600) for name in HONEST}
+    others = {label: given.simulate(method=name, duration=600) for label, name in RIVALS.items()}
     print(table(_side_by_side(others), head=True))
-    written = []
-    for name, run in runs.items():
-        written.append(chosen.out / f"{name}.png")
-        _save_picture(run, written[-1], problem(name).title)
-    _tell("pictures", written)
+    files = [chosen.out / f"{given.name}.png" for given in flagships]
+    for given, file in zip(flagships, files, strict=True):
+        _save_picture(runs[given.name], file, given.title)
+    _tell("pictures", files)
 
 
 def _problems(chosen: argparse.Namespace) -> None:
@@ -164,7 +170,9 @@ def _methods(chosen: argparse.Namespace) -> None:
     def word(claim: bool) -> str:
         return "yes" if claim else "no"
 
-    rows = [("name", "order", "symplectic", "symmetric", "keeps g = 0", "source")]
+    rows: list[tuple[str, ...]] = [
+        ("name", "order", "symplectic", "symmetric", "keeps g = 0", "source")
+    ]
     for name, method in CATALOGUE.items():
         claims = (method.symplectic, method.symmetric, method.keeps_constraints)
         rows.append((name, str(method.order), *map(word, claims), method.source))
@@ -176,7 +184,8 @@ def _papers(chosen: argparse.Namespace) -> None:
     from taut.papers import PAPERS, paper
 
     if chosen.name is None:
-        print(table([(p.name, p.title, p.source) for p in PAPERS.values()]))
+        for known in PAPERS.values():
+            print(f"  {known.name:<6}{known.title}\n        {known.source}")
         print("\n`taut papers NAME` redraws one")
         return
     found = paper(chosen.name)
@@ -226,19 +235,27 @@ def _width(text: str) -> int:
 
 def _side_by_side(runs: dict[str, Trajectory]) -> list[list[str]]:
     """The main lines of several certificates, one column each."""
-    rows = [["", *runs], ["method"], ["steps"], ["max |g|"], ["max |G q̇|"], ["energy band"],
-            ["energy drift"], ["in % of the band"], ["symplecticity"], ["ns per step"]]  # fmt: skip
-    for run in runs.values():
-        c = run.certificate
-        defect = "" if c.symplecticity is None else f"{c.symplecticity:.1e}"
-        drift = f"{100 * c.energy.relative:+.2g} ± {100 * c.energy.relative_half_width:.2g}"
-        verdict = "drifts" if c.energy.significant else "none seen"
-        column = [run.method.name, f"{c.steps} × {run.step:g}", f"{c.max_g:.1e}",
-                  f"{c.max_hidden:.1e}", f"{c.energy.band:.1e}", verdict, drift, defect,
-                  f"{1e9 / c.steps_per_second:.0f}"]  # fmt: skip
-        for row, cell in zip(rows[1:], column, strict=True):
-            row.append(cell)
-    return rows
+    columns = [_column(run) for run in runs.values()]
+    rows = [["", *runs]]
+    return rows + [[line, *(column[line] for column in columns)] for line in columns[0]]
+
+
+def _column(run: Trajectory) -> dict[str, str]:
+    """The main lines of a certificate."""
+    c = run.certificate
+    balance = "" if run.system.conservative else " *"
+    share = f"{100 * c.energy.relative:+.2f} ± {100 * c.energy.relative_half_width:.2g}"
+    sure = "no drift" if c.energy.relative_half_width < 0.1 else "none seen"
+    return {
+        "method": run.method.name,
+        "steps": f"{c.steps} × {run.step:g}",
+        "max |g|": f"{c.max_g:.1e}",
+        "max |G q̇|": f"{c.max_hidden:.1e}",
+        "energy band": f"{c.energy.band:.1e}{balance}",
+        "energy drift": "drifts" if c.energy.significant else sure,
+        "in % of the band": share.replace("-", "−"),
+        "symplectic to": "" if c.symplecticity is None else f"{c.symplecticity:.1e}",
+    }
 
 
 def _described(given: Problem) -> str:
@@ -258,16 +275,19 @@ def _described(given: Problem) -> str:
         ("closed form", "yes" if given.exact is not None else "no"),
         ("source", given.source),
     ]
-    facts = [(f"  {fact.what}: {_fact(fact)}".rstrip(": "), fact.source) for fact in given.facts]
-    about = f"\n\nknown facts\n{table(facts)}" if facts else ""
-    return f"{given.title}\n{table(rows)}{about}"
+    lines = [given.title, table(rows)]
+    if given.facts:
+        lines.append("\nknown facts")
+    for fact in given.facts:
+        lines += [f"  {fact.what}{_fact(fact)}", f"    {fact.source}"]
+    return "\n".join(lines)
 
 
 def _fact(fact: Fact) -> str:
     """The numbers of a fact, if they are few."""
     for value in (fact.energy, fact.period, fact.value):
         if value is not None:
-            return f"{value:.12g}"
+            return f": {value:.12g}"
     return ""
 
 
@@ -293,18 +313,14 @@ def _gap(fact: Fact, run: Trajectory) -> float | None:
 
     if fact.raw:
         return None
-    if fact.energy is not None:
-        return abs(float(run.energy[0]) - fact.energy)
     if fact.quantity is not None:
         return float(np.abs(run.evaluate(fact.quantity) - fact.value).max())
-    if fact.t is None:
-        return None
-    row = int(np.abs(run.t - fact.t).argmin())
-    if abs(run.t[row] - fact.t) > 1e-9 * max(1.0, abs(fact.t)):
+    row = 0 if fact.t is None else int(np.abs(run.t - fact.t).argmin())
+    if fact.t is not None and abs(run.t[row] - fact.t) > 1e-9 * max(1.0, abs(fact.t)):
         return None
     gaps = [
-        np.abs(getattr(run, name)[row] - np.asarray(value)).max()
-        for name in ("q", "v", "p", "multipliers")
+        np.abs(np.asarray(getattr(run, name)[row]) - np.asarray(value)).max()
+        for name in ("q", "v", "p", "multipliers", "energy")
         if (value := getattr(fact, name)) is not None
     ]
     return float(max(gaps)) if gaps else None
@@ -343,24 +359,25 @@ def _value(text: str) -> tuple[str, float]:
         ) from None
 
 
-def _target(text: str) -> Path:
-    """A path that can be written to, before anything is computed."""
+def _files(text: str, name: str) -> list[Path]:
+    """The files that an --out stands for, found fit before anything is computed or made."""
     path = Path(text)
-    known = (*PICTURES, *TABLES, *STORES)
-    if path.suffix.lower() in known and not text.endswith(("/", os.sep)):
-        if path.is_dir() and path.suffix.lower() not in STORES:
-            raise FileError(f"{path} is a directory", remedy="choose another name")
-        _directory(path.parent)
-    elif path.suffix and not path.is_dir() and not text.endswith(("/", os.sep)):
+    ending = path.suffix.lower()
+    if text.endswith(("/", os.sep)) or not ending or (path.is_dir() and ending != ".zarr"):
+        files = [path / f"{name}{kind}" for kind in (".png", ".csv", ".json")]
+    elif ending in KINDS:
+        files = [path]
+    else:
         raise InputError(
             f"--out does not know files that end in {path.suffix}",
-            expected="a directory, or a file that ends in " + ", ".join(known),
+            expected="a directory, or a file that ends in " + ", ".join(KINDS),
             received=text,
             remedy=f"for a directory of this name write {text}/",
         )
-    else:
-        _directory(path)
-    return path
+    folder = next(p for p in files[0].absolute().parents if p.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise FileError(f"{path} cannot be written", remedy="choose another place")
+    return files
 
 
 def _directory(path: Path) -> None:
@@ -372,60 +389,58 @@ def _directory(path: Path) -> None:
         ) from error
 
 
-def _write(run: Trajectory, name: str, targets: Iterable[Path]) -> list[Path]:
-    """Write a run wherever it is wanted; the files that were made."""
-    made: list[Path] = []
-    for target in targets:
-        kind = target.suffix.lower()
-        if kind in PICTURES:
-            _save_picture(run, target)
-        elif kind in TABLES:
-            _save_table(run, target)
-        elif kind in STORES:
-            run.save(target)
-        else:
-            files = [target / f"{name}{ending}" for ending in (".png", ".csv", ".json")]
-            _save_picture(run, files[0])
-            _save_table(run, files[1])
-            _save_certificate(run, files[2])
-            made += files
-            continue
-        made.append(target)
+def _write(run: Trajectory, files: Iterable[Path]) -> None:
+    """Write a run into files; their endings say how."""
+    for file in files:
+        _directory(file.parent)
+        try:
+            WRITERS[file.suffix.lower()](run, file)
+        except OSError as error:
+            raise FileError(f"{file} cannot be written", received=error.strerror) from error
+
+
+def _salvaged(run: Trajectory, files: Iterable[Path]) -> list[Path]:
+    """Write of a failed run what can be written; what failed first is the error to report."""
+    made = []
+    for file in files:
+        with suppress(TautError):
+            _write(run, [file])
+            made.append(file)
     return made
 
 
 def _save_picture(run: Trajectory, path: Path, title: str | None = None) -> None:
-    try:
-        run.plot(title=title).savefig(path)
-    except OSError as error:
-        raise FileError(f"{path} cannot be written", received=error.strerror) from error
+    run.plot(title=title).savefig(path)
 
 
 def _save_table(run: Trajectory, path: Path) -> None:
     """All arrays of a run as comma-separated values, exact to the last bit."""
+    import csv
+
     import numpy as np
 
     system = run.system
     names = ["t"] + [s.name for s in (*system.coordinates, *system.velocities, *system.momenta)]
     names += [f"lambda {c}" for c in system.constraint_names] + ["energy"]
     columns = (run.t[:, None], run.q, run.v, run.p, run.multipliers, run.energy[:, None])
-    try:
-        with path.open("w", encoding="utf-8", newline="") as file:
-            file.write(",".join(f'"{n}"' if "," in n else n for n in names) + "\n")
-            np.savetxt(file, np.hstack(columns), fmt="%.17g", delimiter=",")
-    except OSError as error:
-        raise FileError(f"{path} cannot be written", received=error.strerror) from error
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerow(names)
+        np.savetxt(file, np.hstack(columns), fmt="%.17g", delimiter=",")
 
 
 def _save_certificate(run: Trajectory, path: Path) -> None:
     import json
 
     found = {"parameters": run.parameters, **run.certificate.to_dict()}
-    try:
-        path.write_text(json.dumps(found, indent=2, default=float) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise FileError(f"{path} cannot be written", received=error.strerror) from error
+    path.write_text(json.dumps(found, indent=2, default=float) + "\n", encoding="utf-8")
 
+
+WRITERS = {
+    **dict.fromkeys(PICTURES, _save_picture),
+    ".csv": _save_table,
+    ".json": _save_certificate,
+    ".zarr": lambda run, path: run.save(path),
+}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -99,7 +99,14 @@ class InconsistentStart(TautError):
     """
 
     def __init__(
-        self, what: str, *, g: np.ndarray, hidden: np.ndarray, q: np.ndarray, v: np.ndarray, **text: Any
+        self,
+        what: str,
+        *,
+        g: np.ndarray,
+        hidden: np.ndarray,
+        q: np.ndarray,
+        v: np.ndarray,
+        **text: Any,
     ) -> None:
         super().__init__(what, **text)
         self.g, self.hidden, self.q, self.v = g, hidden, q, v

@@ -115,7 +115,11 @@ class Certificate:
             "redundant_constraints": list(self.redundant),
             "start_projected": run.projected,
             "laws": {
-                w.name: {"first": w.first, "largest_change": w.largest_change, "drift": w.drift.relative}
+                w.name: {
+                    "first": w.first,
+                    "largest_change": w.largest_change,
+                    "drift": w.drift.relative,
+                }
                 for w in self.watched
             },
             "wall_time": run.wall_time,
@@ -130,21 +134,29 @@ class Certificate:
         run, rows = self.run, []
         if run.system.c:
             rows.append(("max |g|", f"{self.max_g:.1e}", self._kept(self.max_g)))
-            rows.append(("max |G q̇ + ∂g/∂t|", f"{self.max_hidden:.1e}", self._kept(self.max_hidden)))
+            rows.append(
+                ("max |G q̇ + ∂g/∂t|", f"{self.max_hidden:.1e}", self._kept(self.max_hidden))
+            )
         rows += self._energy_rows()
         if self.symplecticity is not None:
-            word = "symplectic" if self.symplecticity < 1e-9 else "not symplectic on the constraints"
+            word = (
+                "symplectic" if self.symplecticity < 1e-9 else "not symplectic on the constraints"
+            )
             rows.append(("symplecticity defect", f"{self.symplecticity:.1e}", word))
         for w in self.watched:
             word = "round-off" if w.drift.band <= 1e3 * EPS * abs(w.first) else _verdict(w.drift)
             rows.append((w.name, f"{w.first:.6g} ± {w.largest_change:.1e}", word))
         if self.iterations:
             value = f"{self.iterations:.2f} per step, at most {self.most_iterations}"
-            rows.append(("Newton iterations", value, f"{self.failures} failed" if self.failures else ""))
+            rows.append(
+                ("Newton iterations", value, f"{self.failures} failed" if self.failures else "")
+            )
         if self.charts:
             rows.append(("chart changes", str(self.charts), ""))
         if self.redundant:
-            rows.append(("redundant constraints", ", ".join(self.redundant), "least-norm multipliers"))
+            rows.append(
+                ("redundant constraints", ", ".join(self.redundant), "least-norm multipliers")
+            )
         return rows
 
     def _kept(self, value: float) -> str:

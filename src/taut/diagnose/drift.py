@@ -32,7 +32,7 @@ class Drift:
 
     @property
     def relative(self) -> float:
-        """slope × duration / band: the share of the band that is drift."""
+        """Slope × duration / band: the share of the band that is drift."""
         return self.slope * self.duration / self.band if self.band > 0 else 0.0
 
     @property

@@ -6,7 +6,8 @@ R(z, x) = 0 and result y(z, x),
 
     DΦ = y_x − y_z R_z⁻¹ R_x.
 
-On the manifold {g = 0, G H_p + g_t = 0} with tangent basis T the defect is
+(Systems too large to be unrolled are differentiated in the same way, stage by stage, along a few
+random tangent vectors.)  On the manifold {g = 0, G H_p + g_t = 0} with tangent basis T the defect is
 
     ‖Tᵀ(DΦᵀ J DΦ − J)T‖ / ‖TᵀJT‖,
 
@@ -46,7 +47,9 @@ class Linearised:
         p1 = program.inputs["p"] + dp
         tangent = ca.substitute([program.tangent], [program.q1, program.p1], [q1, p1])[0]
         y = ca.vertcat(q1, p1 + tangent)
-        self._inputs = [program.inputs[name] for name in ("q", "cq", "p", "v", "t", "t1", "h", "par")]
+        self._inputs = [
+            program.inputs[name] for name in ("q", "cq", "p", "v", "t", "t1", "h", "par")
+        ]
         blocks = [ca.jacobian(a, b) for a in (y, residual) for b in (x, z)]
         self._function = ca.Function("linearised", [*self._inputs, z], blocks)
         self._z = z.numel()
@@ -112,17 +115,26 @@ class Probe:
         chart = None
         if run.method.charted:
             chart = best_chart(self.shop.mechanics, q, t, par, run.keep)
-        if chart not in self._linearised:
-            self._linearised[chart] = Linearised(self.shop.program(run.method, run.keep, chart))
-        q1, v1, p1, z = one_step(self.shop, run.method, run.keep, chart, q, v, p, t, run.step, par)
+        step = self.shop.step(run.method, keep=run.keep, chart=chart)
+        q1, v1, p1, inner = one_step(step, q, v, p, t, run.step, par)
         basis = tangent_basis(gradients_of(self.shop, q, v, p, t, par))
         if basis.shape[1] == 0:
             return 0.0
-        moved = self._linearised[chart](q, p, v, z, t, run.step, par, basis)
+        if hasattr(step.program, "last_solution"):
+            z = step.program.last_solution(inner)
+            moved = self._derivative(chart)(q, p, v, z, t, run.step, par, basis)
+        else:
+            moved = LinearisedStages(step.program.machine, q, v, p)(basis)
         before, after = pairing(basis), pairing(moved)
         normal = gradients_of(self.shop, q1, v1, p1, t + run.step, par) @ moved
         leaves = np.abs(normal).max(initial=0.0) / np.abs(moved).max()
         return float(max(np.abs(after - before).max() / np.abs(before).max(), leaves))
+
+    def _derivative(self, chart) -> Linearised:
+        if chart not in self._linearised:
+            program = self.shop.program(self.run.method, self.run.keep, chart)
+            self._linearised[chart] = Linearised(program)
+        return self._linearised[chart]
 
     @cached_property
     def states(self) -> list[tuple]:
@@ -136,6 +148,62 @@ class Probe:
     def worst(self) -> float:
         """The largest defect over the sampled states."""
         return max((self.defect(*state) for state in self.states), default=np.nan)
+
+
+class LinearisedStages:
+    """The derivative of an assembled step, stage by stage, at the values its bank holds."""
+
+    def __init__(self, machine, q: np.ndarray, v: np.ndarray, p: np.ndarray) -> None:
+        self.machine = machine
+        # The bank now holds the state after the step; its stages began with this one.
+        self.bank = machine.floats.copy()
+        for name, value in (("q", q), ("v", v), ("p", p), ("cq", 0.0), ("cp", 0.0)):
+            at = machine.vectors[name]
+            self.bank[at : at + len(q)] = value
+
+    def __call__(self, tangents: np.ndarray) -> np.ndarray:
+        """DΦ · tangents, for the step that the machine made last."""
+        return np.array([self._along(u) for u in tangents.T]).T
+
+    def _along(self, u: np.ndarray) -> np.ndarray:
+        machine = self.machine
+        at, n = machine.vectors, len(u) // 2
+        bank = self.bank
+        seeds = np.zeros_like(bank)
+        seeds[at["q"] : at["q"] + n], seeds[at["p"] : at["p"] + n] = u[:n], u[n:]
+        for stage in machine.before_sum:
+            change, matrix = self._evaluated(stage, bank, seeds)
+            if stage.kind == "solve":
+                change = splu(matrix).solve(-change)
+            start = 0
+            for where, size in zip(stage.unknowns, stage.sizes, strict=True):
+                seeds[where : where + size] = change[start : start + size]
+                start += size
+        dq, dp, tangent = (seeds[at[name] : at[name] + n] for name in ("dq", "dp", "tangent"))
+        return np.concatenate([u[:n] + dq, u[n:] + dp + tangent])
+
+    def _evaluated(self, stage, bank: np.ndarray, seeds: np.ndarray):
+        """Directional derivative of a stage's values, and its matrix if it is a solve."""
+        size = stage.size
+        change = np.zeros(size + 1)
+        rows, cols, entries = [], [], []
+        for part in stage.contributions:
+            inputs, slopes = (
+                np.where(part.gather < 0, 0.0, x[part.gather]).T for x in (bank, seeds)
+            )
+            values = np.array(part.function(inputs))
+            forward = part.function.forward(1)(inputs, values, slopes)
+            is_value = part.cols < 0
+            np.add.at(change, part.rows[is_value], np.array(forward).T[is_value])
+            rows.append(part.rows[~is_value])
+            cols.append(part.cols[~is_value])
+            entries.append(values.T[~is_value])
+        if stage.kind != "solve":
+            return change[:size], None
+        i, j, e = (np.concatenate(x) for x in (rows, cols, entries))
+        good = (i < size) & (j < size)
+        matrix = sparse.csc_matrix((e[good], (i[good], j[good])), shape=(size, size))
+        return change[:size], matrix
 
 
 def pairing(vectors: np.ndarray) -> np.ndarray:

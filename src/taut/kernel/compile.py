@@ -87,7 +87,16 @@ class Workshop:
         program = fuse(self.system, method, keep=list(keep), chart=chart)
         native = compiled(steps_code(program, lanes))
         return CompiledStep(
-            self.system, method, native.address("steps"), 0, program.slots, lanes, keep, chart, program, native
+            self.system,
+            method,
+            native.address("steps"),
+            0,
+            program.slots,
+            lanes,
+            keep,
+            chart,
+            program,
+            native,
         )
 
     def _assembled(self, method: Method, keep, lanes: int, chart) -> CompiledStep:
@@ -96,7 +105,16 @@ class Workshop:
         assert lanes == 1
         program = assemble(self.system, method, keep=list(keep), chart=chart)
         return CompiledStep(
-            self.system, method, program.address, program.context, program.slots, 1, keep, chart, program, program
+            self.system,
+            method,
+            program.address,
+            program.context,
+            program.slots,
+            1,
+            keep,
+            chart,
+            program,
+            program,
         )
 
     def program(self, method: Method, keep: tuple[int, ...], chart=None) -> FusedProgram:
@@ -114,7 +132,9 @@ class Workshop:
             q, v, p = (SX.sym(name, ops.n) for name in "qvp")
             t = SX.sym("t")
             _, lam = accelerations(ops, q, v, p, t)
-            self._maps[key] = CompiledMap(ca.Function("lam", [q, v, p, t, ops.par], [ca.densify(lam)]))
+            self._maps[key] = CompiledMap(
+                ca.Function("lam", [q, v, p, t, ops.par], [ca.densify(lam)])
+            )
         return self._maps[key]
 
 

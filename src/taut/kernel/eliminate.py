@@ -18,7 +18,7 @@ SX = ca.SX
 
 
 def solve_linear(matrix: SX, right: SX) -> SX:
-    """x with matrix·x = right, by unrolled sparse elimination without pivoting.
+    """X with matrix·x = right, by unrolled sparse elimination without pivoting.
 
     A numeric matrix is inverted numerically, with one rounding per entry of the inverse.
     """

@@ -198,7 +198,9 @@ class Graph:
         self._run(e, inputs, values, [k for k in range(len(self.op)) if not self.late[k]])
         return values
 
-    def emit_late(self, e: Emitter, inputs: list[list[str]], values: dict[int, str]) -> list[list[str]]:
+    def emit_late(
+        self, e: Emitter, inputs: list[list[str]], values: dict[int, str]
+    ) -> list[list[str]]:
         """The rest, after `emit_early`."""
         return self._run(e, inputs, dict(values), [k for k in range(len(self.op)) if self.late[k]])
 

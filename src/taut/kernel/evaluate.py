@@ -50,8 +50,14 @@ class Mechanics:
             if not local.has(operator):
                 continue
             args = self._gathered(local, rows, flat, t, par, count)
-            part = np.array(local.function(operator)(*args)).reshape(-1, count, local.term.instances)
-            where = {"q": local.term.indices, "c": rows, "1": np.zeros((local.term.instances, 1), int)}
+            part = np.array(local.function(operator)(*args)).reshape(
+                -1, count, local.term.instances
+            )
+            where = {
+                "q": local.term.indices,
+                "c": rows,
+                "1": np.zeros((local.term.instances, 1), int),
+            }
             for k, column in enumerate(where[SPACES[operator]].T):
                 np.add.at(total, (slice(None), column), part[k])
         return total.reshape(*lead, size)

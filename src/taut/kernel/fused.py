@@ -69,7 +69,6 @@ class FusedProgram:
         """Length of the state."""
         return HEAD * self.n + 1 + self.memory
 
-
     def last_solution(self, state: np.ndarray) -> np.ndarray:
         """What Newton found in the last step, read off the state's memory."""
         at, found = HEAD * self.n + 1, []
@@ -147,7 +146,11 @@ class FusedStep:
 
 
 def fuse(
-    system: System, method: Method, *, keep: list[int] | None = None, chart: tuple[int, ...] | None = None
+    system: System,
+    method: Method,
+    *,
+    keep: list[int] | None = None,
+    chart: tuple[int, ...] | None = None,
 ) -> FusedProgram:
     """Run the method's program on the system and eliminate what can be eliminated."""
     operators = Operators(system, keep)
@@ -273,7 +276,7 @@ def _first_memory(step: FusedStep, newtons: list[Newton]) -> ca.Function:
 
 
 def _monitors(system: System, step: FusedStep, q1: SX, p1: SX, v1: SX) -> SX:
-    """max |g|, max |G v + g_t|, energy, power and the chart's condition at the end of the step."""
+    """Max |g|, max |G v + g_t|, energy, power and the chart's condition at the end of the step."""
     ops, t1 = step.operators, step.t1
     return ca.vertcat(
         _largest(ops.g(q1, t1)),

@@ -68,7 +68,11 @@ def read_checked(path: Path) -> bytes | None:
         raw = path.read_bytes()
     except OSError:
         return None
-    head, digest, body = raw[: len(_MAGIC)], raw[len(_MAGIC) : len(_MAGIC) + 32], raw[len(_MAGIC) + 32 :]
+    head, digest, body = (
+        raw[: len(_MAGIC)],
+        raw[len(_MAGIC) : len(_MAGIC) + 32],
+        raw[len(_MAGIC) + 32 :],
+    )
     if head != _MAGIC or hashlib.sha256(body).digest() != digest:
         return None
     return body

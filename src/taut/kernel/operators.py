@@ -251,4 +251,3 @@ class Operators:
 
 def _rows(local: Local) -> np.ndarray:
     return np.arange(local.term.instances * local.rows).reshape(local.term.instances, local.rows)
-

@@ -29,7 +29,9 @@ NOTES = (
     "most_iterations", "work", "power", "gross_work", "chart", "ok",
 )  # fmt: skip
 CONSERVATIVE = NOTES[:8]  # what a conservative system needs to touch
-SIGNATURE = "ptr %context, ptr noalias %state, ptr noalias readonly %par, ptr noalias %notes, i64 %count"
+SIGNATURE = (
+    "ptr %context, ptr noalias %state, ptr noalias readonly %par, ptr noalias %notes, i64 %count"
+)
 
 
 def steps_code(program: FusedProgram, lanes: int = 1) -> str:
@@ -61,7 +63,8 @@ class _Writer:
         last_block = self.block
         if e.lanes > 1 and ok is not None:
             new["state"] = [
-                a if a == b else e.select(ok, a, b) for a, b in zip(new["state"], state, strict=True)
+                a if a == b else e.select(ok, a, b)
+                for a, b in zip(new["state"], state, strict=True)
             ]
             noted = {key: e.select(ok, noted[key], notes[key]) for key in noted}
             old = [e.load("%state", self.program.n + i) for i in range(self.shown)]
@@ -181,14 +184,26 @@ class _Writer:
         kick = ca.Function("kick", [*symbols, program.q1], [program.dp])
         dp = e.inline(_lean(kick), [*values, q1])[0]
         carried, cp1 = _compensated(e, bound["p"], bound["cp"], dp)
-        rest = ca.Function("rest", [*symbols, program.q1, program.p1], [program.v1, program.tangent])
+        rest = ca.Function(
+            "rest", [*symbols, program.q1, program.p1], [program.v1, program.tangent]
+        )
         v1, tangent = e.inline(_lean(rest), [*values, q1, carried])
         p1 = [e.put(f"fadd {e.type} {a}, {b}") for a, b in zip(carried, tangent, strict=True)]
         watch = [program.ends, program.inputs["t1"], program.inputs["par"]]
         monitor = _lean(ca.Function("monitor", watch, [ca.densify(program.monitors)]))
-        g, hidden, energy, power, chart = e.inline(monitor, [[*q1, *p1, *v1], bound["t1"], bound["par"]])[0]
+        g, hidden, energy, power, chart = e.inline(
+            monitor, [[*q1, *p1, *v1], bound["t1"], bound["par"]]
+        )[0]
         state = [*q1, *cq1, *carried, *cp1, bound["scale"][0], *history]
-        return {"state": state, "shown": [*p1, *v1], "g": g, "hidden": hidden, "energy": energy, "power": power, "chart": chart}
+        return {
+            "state": state,
+            "shown": [*p1, *v1],
+            "g": g,
+            "hidden": hidden,
+            "energy": energy,
+            "power": power,
+            "chart": chart,
+        }
 
     def _noted(self, notes: dict[str, str], new: dict, iterations: str) -> dict[str, str]:
         """The accumulated notes after this step."""
@@ -223,10 +238,14 @@ class _Writer:
             "most_iterations": largest(iterations, notes["most_iterations"]),
         }
 
-    def _newton(self, index: int, newton: Newton, symbols, values, guess: list[str], iterations: str):
+    def _newton(
+        self, index: int, newton: Newton, symbols, values, guess: list[str], iterations: str
+    ):
         """Emit one Newton loop; (solution, converged, iterations)."""
         e = self.e
-        function = _lean(ca.Function("newton", [*symbols, newton.unknowns], [newton.change, newton.measure]))
+        function = _lean(
+            ca.Function("newton", [*symbols, newton.unknowns], [newton.change, newton.measure])
+        )
         graph, early = e.staged(function, [*values, []], {len(symbols)})
         before, loop, after = self.block, f"newton{index}", f"solved{index}"
         z, z_next = ([e.name() for _ in guess] for _ in range(2))
@@ -258,9 +277,9 @@ class _Writer:
         return z_next, done_next, trips_next
 
 
-def map_code(function: ca.Function) -> str:
-    """``void map(const double *in, double *out)``: one evaluation of a dense SX function."""
-    e = Emitter()
+def map_code(function: ca.Function, lanes: int = 1) -> str:
+    """``void map(const double *in, double *out)``: a dense SX function, in each lane at once."""
+    e = Emitter(lanes)
     inputs, at = [], 0
     for i in range(function.n_in()):
         inputs.append([e.load("%in", at + k) for k in range(function.nnz_in(i))])

@@ -8,7 +8,6 @@ dimensions at hand.
 
 from __future__ import annotations
 
-import numpy as np
 from scipy.linalg import qr
 
 from taut.kernel.evaluate import Mechanics

@@ -23,7 +23,9 @@ class Progress:
 
     def __init__(self, wish: Any, total: int, model: object) -> None:
         self._call: Callable[[int, int], object] | None = wish if callable(wish) else None
-        self._show = bool(wish) if isinstance(wish, bool) else (wish is None and sys.stderr.isatty())
+        self._show = (
+            bool(wish) if isinstance(wish, bool) else (wish is None and sys.stderr.isatty())
+        )
         self._patience = 0.0 if wish is True else PATIENCE
         self._total, self._done = total, 0
         self._bar: Any = None

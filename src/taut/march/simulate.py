@@ -121,7 +121,9 @@ def continued(run: Trajectory, duration: float, progress: Any = None) -> Traject
     work = _Run(shop, run.method, plan, values, run.keep)
     work.resume(run)
     wall, error = work.march(progress)
-    more = work.trajectory(run.parameters, run.projected, run.wall_time + wall, run.compile_time, run.laws)
+    more = work.trajectory(
+        run.parameters, run.projected, run.wall_time + wall, run.compile_time, run.laws
+    )
     # The last state of the first part is kept only if one long run would have kept it.
     joint = len(run.t) if ending.short or ending.steps % run.every == 0 else len(run.t) - 1
     joined = replace(
@@ -152,11 +154,15 @@ class Plan:
     @classmethod
     def of(cls, t0, duration, step, every, first: int = 0) -> Plan:
         """Check the numbers of a call and count its steps."""
-        t0, duration, step = (_number(*x) for x in (("t0", t0), ("duration", duration), ("step", step)))
+        t0, duration, step = (
+            _number(*x) for x in (("t0", t0), ("duration", duration), ("step", step))
+        )
         if step <= 0:
             raise InputError("step must be positive", expected="step > 0", received=step)
         if duration <= 0:
-            raise InputError("duration must be positive", expected="duration > 0", received=duration)
+            raise InputError(
+                "duration must be positive", expected="duration > 0", received=duration
+            )
         if step > duration * (1 + 1e-9):
             raise InputError(
                 "step is longer than duration",
@@ -165,7 +171,9 @@ class Plan:
                 remedy="choose a smaller step",
             )
         if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
-            raise InputError("every must be a whole number", expected="every ≥ 1", received=repr(every))
+            raise InputError(
+                "every must be a whole number", expected="every ≥ 1", received=repr(every)
+            )
         ratio = duration / step
         whole = round(ratio)
         if abs(ratio - whole) <= max(1e-9, 4e-16 * ratio):
@@ -187,14 +195,18 @@ class Plan:
         """Times of the states with these numbers."""
         t = self.t0 + numbers * self.step
         if self.short:
-            t = np.where(numbers == self.last, self.t0 + (self.last - 1) * self.step + self.end_step, t)
+            t = np.where(
+                numbers == self.last, self.t0 + (self.last - 1) * self.step + self.end_step, t
+            )
         return t
 
 
 class _Group:
     """Trajectories that advance together, one per lane."""
 
-    def __init__(self, members: list[int], step: CompiledStep, plan: Plan, values: np.ndarray, rows: int) -> None:
+    def __init__(
+        self, members: list[int], step: CompiledStep, plan: Plan, values: np.ndarray, rows: int
+    ) -> None:
         self.members = members
         self.par = np.concatenate([np.zeros(len(PAR)), values])
         self.par[PAR.index("threshold")] = THRESHOLD if step.chart is not None else -1.0
@@ -209,7 +221,9 @@ class _Group:
     def use(self, step: CompiledStep) -> None:
         """Advance with this compiled step from now on."""
         self.step = step
-        self.addresses = np.array([x.ctypes.data for x in (self.state, self.par, self.notes)], dtype=np.int64)
+        self.addresses = np.array(
+            [x.ctypes.data for x in (self.state, self.par, self.notes)], dtype=np.int64
+        )
 
     def advance(self, plan: Plan, count: int) -> None:
         """Make up to `count` steps."""
@@ -224,7 +238,9 @@ class _Group:
 class _Run:
     """One call of `simulate` while it is under way."""
 
-    def __init__(self, shop: Workshop, method: Method, plan: Plan, values, keep: tuple[int, ...]) -> None:
+    def __init__(
+        self, shop: Workshop, method: Method, plan: Plan, values, keep: tuple[int, ...]
+    ) -> None:
         self.shop, self.method, self.plan, self.values, self.keep = shop, method, plan, values, keep
         self.system = shop.system
         self.total = plan.last - plan.first
@@ -253,7 +269,9 @@ class _Run:
         for group in self.groups:
             for lane, member in self._lanes(group):
                 scale = self._scale(q[member], v[member], p[member])
-                group.state[:, lane] = self._inner(group.step, q[member], p[member], v[member], scale)
+                group.state[:, lane] = self._inner(
+                    group.step, q[member], p[member], v[member], scale
+                )
                 group.books[lane] = books[member]
 
     def resume(self, run: Trajectory) -> None:
@@ -301,13 +319,17 @@ class _Run:
         return 1e-7 * size if size > 0.0 else 1e-300
 
     def _start_momentum(self, q, v, p) -> np.ndarray:
-        correction = self.method.start_momentum(_Numeric(self.shop, q, p, self.plan, self.values), v)
+        correction = self.method.start_momentum(
+            _Numeric(self.shop, q, p, self.plan, self.values), v
+        )
         return p if correction is None else p + correction
 
     def _opened(self, q, v, p) -> np.ndarray:
         m, t, par = self.shop.mechanics, self.plan.t0, self.values
         energy = m.energy(q, v, p, t, par)
-        g, hidden = (np.abs(x).max(axis=1, initial=0.0) for x in (m.g(q, t, par), m.hidden(q, v, t, par)))
+        g, hidden = (
+            np.abs(x).max(axis=1, initial=0.0) for x in (m.g(q, t, par), m.hidden(q, v, t, par))
+        )
         power = np.zeros(len(q))
         if not self.system.conservative:
             lam = np.array([m.accelerations(*row, t, par)[1] for row in zip(q, v, p, strict=True)])
@@ -370,7 +392,9 @@ class _Run:
             failed = int(group.books[lane, loop.FAILED_AT])
             if failed < 0:
                 continue
-            alone = _Group([member], self._compiled(1, None), self.plan, self.values, len(self.numbers))
+            alone = _Group(
+                [member], self._compiled(1, None), self.plan, self.values, len(self.numbers)
+            )
             alone.state[:, 0] = group.graves[:, lane]
             alone.books[0] = group.books[lane]
             alone.done, alone.row = failed - self.plan.first, int(np.sum(self.numbers <= failed))
@@ -460,9 +484,8 @@ class _Run:
         )  # fmt: skip
 
 
-def one_step(shop: Workshop, method: Method, keep, chart, q, v, p, t: float, h: float, par):
-    """One compiled step from a bare state: (q₁, v₁, p₁, the values Newton found)."""
-    step = shop.step(method, keep=keep, chart=chart)
+def one_step(step: CompiledStep, q, v, p, t: float, h: float, par) -> tuple[np.ndarray, ...]:
+    """One compiled step from a bare state: (q₁, v₁, p₁, the whole inner state)."""
     plan = Plan(t, h, h, 0, 1, 1)
     group = _Group([0], step, plan, par, 1)
     scale = 1e-7 * (np.abs(q).max() + h * np.abs(v).max()) or 1e-300
@@ -474,9 +497,8 @@ def one_step(shop: Workshop, method: Method, keep, chart, q, v, p, t: float, h: 
     group.advance(plan, 1)
     if group.code == loop.FAILED:
         raise StepError("Newton did not converge", t=t, index=0)
-    n = shop.system.n
-    q1, p1, v1 = (group.state[i * n : (i + 1) * n, 0].copy() for i in range(3))
-    return q1, v1, p1, step.program.last_solution(group.state[:, 0])
+    q1, p1, v1 = np.split(group.state[: 3 * step.system.n, 0].copy(), 3)
+    return q1, v1, p1, group.state[:, 0]
 
 
 class _Failure(Exception):
@@ -527,7 +549,9 @@ def _number(name: str, value: Any) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} is not a number", expected="a finite number", received=repr(value)) from error
+        raise InputError(
+            f"{name} is not a number", expected="a finite number", received=repr(value)
+        ) from error
     if not np.isfinite(number):
         raise InputError(f"{name} is not finite", expected="a finite number", received=number)
     return number

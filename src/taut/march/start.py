@@ -14,13 +14,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sparse
 from scipy.linalg import qr
+from scipy.sparse.linalg import splu
 
 from taut.errors import ConstraintError, InconsistentStart, InputError
-from taut.kernel.evaluate import Mechanics
+from taut.kernel.evaluate import Mechanics, solve
 
 TOLERANCE = 1e-10  # of the scale of each constraint
 DEPENDENT = 1e-9
+LARGE = 60  # coordinates or constraints from which sparse linear algebra is used
 
 
 @dataclass(frozen=True)
@@ -59,24 +62,36 @@ def prepare(mechanics: Mechanics, q0, v0, p0, t0: float, par: np.ndarray, projec
     _check_finite(mechanics, q, v, t0, par)
     if q.ndim == 1:
         return _one(mechanics, q, v, given if v0 is None else None, t0, par, project)
-    first = _one(mechanics, q[0], v[0], None if v0 is not None else given[0], t0, par, project, label="[0]")
+    first = _one(
+        mechanics, q[0], v[0], None if v0 is not None else given[0], t0, par, project, label="[0]"
+    )
     return _many(mechanics, q, v, None if v0 is not None else given, t0, par, project, first.keep)
 
 
 def _array(name: str, value, n: int) -> np.ndarray:
     if value is None:
-        raise InputError(f"{name} is missing", expected=f"{n} numbers", remedy=f"simulate(…, {name}=[…])")
+        raise InputError(
+            f"{name} is missing", expected=f"{n} numbers", remedy=f"simulate(…, {name}=[…])"
+        )
     try:
         array = np.array(value, dtype=float)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} is not an array of numbers", expected=f"{n} numbers", received=str(value)[:80]) from error
+        raise InputError(
+            f"{name} is not an array of numbers", expected=f"{n} numbers", received=str(value)[:80]
+        ) from error
     if array.ndim == 0 and name != "q0":
         array = np.full(n, float(array))
     if array.ndim not in (1, 2) or array.shape[-1] != n or array.size == 0:
-        raise InputError(f"{name} has the wrong shape", expected=f"({n},) or (batch, {n})", received=array.shape)
+        raise InputError(
+            f"{name} has the wrong shape", expected=f"({n},) or (batch, {n})", received=array.shape
+        )
     if not np.all(np.isfinite(array)):
         bad = np.argwhere(~np.isfinite(array))[0].tolist()
-        raise InputError(f"{name} is not finite", expected="finite numbers", received=f"{array[tuple(bad)]} at {bad}")
+        raise InputError(
+            f"{name} is not finite",
+            expected="finite numbers",
+            received=f"{array[tuple(bad)]} at {bad}",
+        )
     return array
 
 
@@ -129,10 +144,11 @@ def _one(mechanics, q, v, p, t, par, project: bool, label: str = "") -> Start:
     else:
         q1 = q
     keep = independent(mechanics, q1, t, par)
-    v1 = tangent(mechanics, q1, v, t, par)
     slides = np.any(np.abs(hidden) > TOLERANCE * hidden_scale)
     if np.all(np.abs(mechanics.hidden(q1, v, t, par)) <= 4e-16 * hidden_scale):
         v1 = v
+    else:
+        v1 = tangent(mechanics, q1, v, t, par)
     if (off or slides) and not project:
         raise _inconsistent(mechanics, g, hidden, q1, v1, label)
     if p is not None and v1 is v and q1 is q:
@@ -160,10 +176,11 @@ def _many(mechanics, q, v, p, t, par, project: bool, keep) -> Start:
 
 def _check_mass(mechanics, q, v, t, par) -> None:
     p = mechanics.momentum(q, v, t, par) if mechanics.form == "hamiltonian" else np.zeros_like(q)
+    name = "a" if mechanics.form == "lagrangian" else "r"
+    hessian = mechanics.derivative("respond", name, t, par, q=q, v=v, p=p)
     try:
-        mass = mechanics.mass(q, v, p, t, par)
-        size = np.linalg.cond(mass)
-    except np.linalg.LinAlgError:
+        size = np.linalg.cond(hessian.toarray()) if len(q) <= LARGE else _sparse_condition(hessian)
+    except (np.linalg.LinAlgError, RuntimeError):
         size = np.inf
     if not size < 1e14:
         raise InputError(
@@ -172,6 +189,12 @@ def _check_mass(mechanics, q, v, t, par) -> None:
             received=f"condition number {size:.1e}",
             remedy="start elsewhere, or give every coordinate inertia",
         )
+
+
+def _sparse_condition(matrix) -> float:
+    """‖A‖ ‖A⁻¹ x‖ / ‖x‖ for a random x: enough to recognise a singular matrix."""
+    x = np.random.default_rng(0).standard_normal(matrix.shape[0])
+    return float(abs(matrix).max() * np.abs(solve(matrix, x)).max() / np.abs(x).max())
 
 
 def nearest(mechanics: Mechanics, q0, v, t, par) -> np.ndarray:
@@ -233,7 +256,8 @@ def independent(mechanics: Mechanics, q, t, par) -> tuple[int, ...]:
             raise ConstraintError(
                 "the start is a singular configuration: constraints lose rank there",
                 expected="gradients of independent constraints, or constraints redundant everywhere",
-                received="dependent only at this configuration: " + ", ".join(names[i] for i in dropped),
+                received="dependent only at this configuration: "
+                + ", ".join(names[i] for i in dropped),
                 remedy="start from a configuration beside it",
             )
     return tuple(keep)
@@ -253,6 +277,8 @@ def _dependent_rows(jacobian: np.ndarray) -> tuple[list[int], list[int]]:
     top = sizes.max(initial=0.0)
     scaled = jacobian / np.where(sizes > DEPENDENT * top, sizes, 1.0)[:, None]
     keep: list[int] = list(range(len(jacobian)))
+    if len(keep) > LARGE and _surely_independent(scaled):
+        return keep, []
     while keep:
         triangle = np.abs(np.diag(qr(scaled[keep].T, mode="r")[0]))
         triangle = np.concatenate([triangle, np.zeros(len(keep) - len(triangle))])
@@ -261,6 +287,16 @@ def _dependent_rows(jacobian: np.ndarray) -> tuple[list[int], list[int]]:
             break
         del keep[small[0]]  # the first dependent row; then look again
     return keep, [i for i in range(len(jacobian)) if i not in keep]
+
+
+def _surely_independent(scaled: np.ndarray) -> bool:
+    """A cheap sufficient test for many constraints: pivots of G Gᵀ far from zero."""
+    rows = sparse.csr_matrix(scaled)
+    try:
+        factors = splu(sparse.csc_matrix(rows @ rows.T), diag_pivot_thresh=0.0)
+    except RuntimeError:
+        return False
+    return bool(np.abs(factors.U.diagonal()).min() > 1e-10)
 
 
 def _null_space(jacobian: np.ndarray) -> np.ndarray:
@@ -283,7 +319,9 @@ def _contradiction(mechanics, g, scale) -> ConstraintError:
 def _inconsistent(mechanics, g, hidden, q, v, label: str) -> InconsistentStart:
     names = mechanics.system.constraint_names
     worst = np.argsort(-(np.abs(g) + np.abs(hidden)))[:4]
-    listed = "; ".join(f"{names[i]}: g = {g[i]:.3g}, G v + ∂g/∂t = {hidden[i]:.3g}" for i in sorted(worst))
+    listed = "; ".join(
+        f"{names[i]}: g = {g[i]:.3g}, G v + ∂g/∂t = {hidden[i]:.3g}" for i in sorted(worst)
+    )
     with np.printoptions(precision=6, threshold=12):
         state = f"q = {q}, v = {v}"
     return InconsistentStart(

@@ -127,9 +127,14 @@ class Trajectory:
         full = np.zeros((len(q), c))
         full[:, list(self.keep)] = kept
         pushes = self._mechanics.push(q, t, full, par)
-        jacobians = [self._mechanics.jacobian(a, s, par).toarray() for a, s in zip(q, t, strict=True)]
+        jacobians = [
+            self._mechanics.jacobian(a, s, par).toarray() for a, s in zip(q, t, strict=True)
+        ]
         return np.array(
-            [np.linalg.lstsq(g.T, f, rcond=1e-12)[0] for g, f in zip(jacobians, pushes, strict=True)]
+            [
+                np.linalg.lstsq(g.T, f, rcond=1e-12)[0]
+                for g, f in zip(jacobians, pushes, strict=True)
+            ]
         )
 
     @cached_property

@@ -60,11 +60,11 @@ class Step(Protocol):
         ...
 
     def moved(self, dq: Vector) -> Vector:
-        """q + Δq as the compensated sum will round it."""
+        """Q + Δq as the compensated sum will round it."""
         ...
 
     def kicked(self, dp: Vector) -> Vector:
-        """p + Δp as the compensated sum will round it."""
+        """P + Δp as the compensated sum will round it."""
         ...
 
     def advance(self, *, q: Vector, p: Vector, v: Vector, tangent: Vector | None = None) -> None:
@@ -121,7 +121,9 @@ class Method(ABC):
     @property
     def label(self) -> str:
         """Name and the options that differ from their defaults, for people."""
-        changed = [str(getattr(self, f.name)) for f in fields(self) if getattr(self, f.name) != f.default]
+        changed = [
+            str(getattr(self, f.name)) for f in fields(self) if getattr(self, f.name) != f.default
+        ]
         return f"{self.name} ({', '.join(changed)})" if changed else self.name
 
     def start_momentum(self, step: Step, v: Vector) -> Vector | None:

@@ -103,7 +103,9 @@ class TimeElement(Method):
         else:
             self._independent(step, pairs, v, dq, q1, before, after)
 
-    def _independent(self, step: Step, pairs, v: Vector, dq: Vector, q1: Vector, before, after) -> None:
+    def _independent(
+        self, step: Step, pairs, v: Vector, dq: Vector, q1: Vector, before, after
+    ) -> None:
         t, t1, q = step.t, step.t1, step.q
         free, bound = step.split(v)
         start, end = step.null_space(q, t), step.null_space(q1, t1)

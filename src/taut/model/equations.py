@@ -77,7 +77,9 @@ class Equations:
 def derive(system: System) -> Equations:
     """The equations of `system`; see the module's head for the formulas."""
     q, v, p = system.coordinates, system.velocities, system.momenta
-    multipliers = tuple(sp.Symbol(f"λ{i}" if system.c > 1 else "λ", real=True) for i in range(system.c))
+    multipliers = tuple(
+        sp.Symbol(f"λ{i}" if system.c > 1 else "λ", real=True) for i in range(system.c)
+    )
     pull = [
         -sp.Add(*(lam * g.diff(x) for lam, g in zip(multipliers, system.constraints, strict=True)))
         for x in q
@@ -132,7 +134,9 @@ def inverted(functions: list[sp.Expr], x, y) -> list[sp.Expr] | None:
         if matrix.is_diagonal():
             return [right[i] / matrix[i, i] for i in range(len(x))]
         return list(matrix.LUsolve(right))
-    found = sp.solve([a - f for a, f in zip(y, functions, strict=True)], list(x), dict=True, simplify=False)
+    found = sp.solve(
+        [a - f for a, f in zip(y, functions, strict=True)], list(x), dict=True, simplify=False
+    )
     return [found[0][s] for s in x] if len(found) == 1 and set(found[0]) == set(x) else None
 
 

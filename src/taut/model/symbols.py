@@ -103,7 +103,7 @@ class Vocabulary:
                 expected="a SymPy expression or a number",
                 received=f"{type(expr).__name__}: {str(expr)[:80]}",
             )
-        if expr.is_Number and not expr.is_finite or expr.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
+        if (expr.is_Number and not expr.is_finite) or expr.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
             raise ModelError(
                 f"{where} is not finite", expected="finite numbers", received=str(expr)[:80]
             )

@@ -13,7 +13,13 @@ from sympy.core.function import AppliedUndef
 
 from taut.errors import InputError, ModelError, UnknownName
 from taut.model.equations import Equations, derive
-from taut.model.symbols import Vocabulary, momenta as momenta_of, name_of, t, velocities as velocities_of
+from taut.model.symbols import (
+    Vocabulary,
+    momenta as momenta_of,
+    name_of,
+    t,
+    velocities as velocities_of,
+)
 from taut.model.terms import Term, whole
 
 _FORMS = ("mass", "kinetic", "lagrangian", "hamiltonian")
@@ -90,7 +96,9 @@ class System:
         q, v, p = self.coordinates, self.velocities, self.momenta
         energy = self._energy(form, given[form], potential, words)
         rates = p if form == "hamiltonian" else v
-        terms = [whole("hamiltonian" if form == "hamiltonian" else "lagrangian", q, [energy], rates)]
+        terms = [
+            whole("hamiltonian" if form == "hamiltonian" else "lagrangian", q, [energy], rates)
+        ]
         names, exprs = _named(constraints)
         exprs = [words.read(e, f"constraint {k}") for k, e in zip(names, exprs, strict=True)]
         for name, expr in zip(names, exprs, strict=True):
@@ -224,9 +232,13 @@ class System:
             forces = [by_name.get(name, 0) for name in known]
         if len(forces) != self.n:
             raise ModelError(
-                "forces do not fit the coordinates", expected=f"{self.n} expressions", received=len(forces)
+                "forces do not fit the coordinates",
+                expected=f"{self.n} expressions",
+                received=len(forces),
             )
-        read = [words.read(f, f"force on {q}") for f, q in zip(forces, self.coordinates, strict=True)]
+        read = [
+            words.read(f, f"force on {q}") for f, q in zip(forces, self.coordinates, strict=True)
+        ]
         for f in read:
             self._forbid(f, "a force", set(self.momenta))
         return read
@@ -234,7 +246,9 @@ class System:
     def _forbid(self, expr: sp.Expr, where: str, symbols: set[sp.Symbol]) -> None:
         found = sorted(s.name for s in expr.free_symbols & symbols)
         if found:
-            raise ModelError(f"{where} may not depend on {', '.join(found)}", received=str(expr)[:120])
+            raise ModelError(
+                f"{where} may not depend on {', '.join(found)}", received=str(expr)[:120]
+            )
 
     def _check_constraint(self, name: str, expr: sp.Expr) -> None:
         rates = {*self.velocities, *self.momenta}
@@ -275,9 +289,7 @@ class System:
         rng = np.random.default_rng(0)
         null = None
         for _ in range(3 if symbols else 1):
-            values = [
-                self.parameters.get(s.name) or rng.uniform(0.4, 1.6) for s in symbols
-            ]
+            values = [self.parameters.get(s.name) or rng.uniform(0.4, 1.6) for s in symbols]
             with np.errstate(all="ignore"):
                 matrix = np.array(evaluate(*values), dtype=float)
             if not np.all(np.isfinite(matrix)):
@@ -320,7 +332,9 @@ class System:
     @cached_property
     def rheonomic(self) -> bool:
         """Whether a constraint depends on time."""
-        return any(t in e.free_symbols for x in self.terms if x.kind == "constraint" for e in x.expressions)
+        return any(
+            t in e.free_symbols for x in self.terms if x.kind == "constraint" for e in x.expressions
+        )
 
     @cached_property
     def autonomous(self) -> bool:
@@ -403,7 +417,9 @@ class System:
         rates = self.momenta if term.kind == "hamiltonian" else self.velocities
         found = []
         for row, constants in zip(term.indices, term.values, strict=True):
-            table: dict[sp.Basic, Any] = {s: self.coordinates[i] for s, i in zip(term.coordinates, row, strict=True)}
+            table: dict[sp.Basic, Any] = {
+                s: self.coordinates[i] for s, i in zip(term.coordinates, row, strict=True)
+            }
             table |= {s: rates[i] for s, i in zip(term.rates, row, strict=False)}
             table |= {s: sp.Float(x) for s, x in zip(term.constants, constants, strict=True)}
             found += [e.xreplace(table) for e in term.expressions]
@@ -448,7 +464,9 @@ def _number(value: Any, what: str) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{what} is not a number", expected="a finite number", received=repr(value)) from error
+        raise InputError(
+            f"{what} is not a number", expected="a finite number", received=repr(value)
+        ) from error
     if not np.isfinite(number):
         raise InputError(f"{what} is not finite", expected="a finite number", received=number)
     return number

@@ -82,7 +82,9 @@ class Term:
                 received=len(self.expressions),
             )
         if self.rates and len(self.rates) != k:
-            raise ModelError("a term needs one rate per coordinate", expected=k, received=len(self.rates))
+            raise ModelError(
+                "a term needs one rate per coordinate", expected=k, received=len(self.rates)
+            )
         if self.names and len(self.names) != instances * len(self.expressions):
             raise ModelError(
                 "a constraint term needs one name per instance and expression",
@@ -104,8 +106,13 @@ class Term:
         return {*self.coordinates, *self.rates, *self.constants, t}
 
 
-def whole(kind: Kind, coordinates: Sequence[sp.Symbol], expressions: Sequence[sp.Expr],
-          rates: Sequence[sp.Symbol] = (), names: Sequence[str] = ()) -> Term:
+def whole(
+    kind: Kind,
+    coordinates: Sequence[sp.Symbol],
+    expressions: Sequence[sp.Expr],
+    rates: Sequence[sp.Symbol] = (),
+    names: Sequence[str] = (),
+) -> Term:
     """The one-instance term of a hand-written model: all coordinates, in order."""
     return Term(
         kind=kind,

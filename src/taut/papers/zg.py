@@ -29,7 +29,7 @@ from taut.papers.zg_study import (
     order,
     rivals,
 )
-from taut.show.style import number
+from taut.show.style import number, percent
 
 
 def reproduce(out: Path, progress: Callable[[int, int, str], object] | None = None) -> Report:
@@ -397,10 +397,9 @@ def _listed(study: Study) -> list[tuple[str, Trajectory]]:
 
 def _overview(label: str, run: Trajectory) -> tuple[str, ...]:
     c = run.certificate
-    drift = f"{100 * c.energy.relative:+.2g} ± {100 * c.energy.relative_half_width:.2g} %"
     return (
         label, number(c.max_g), number(c.max_hidden), number(c.energy.band),
-        drift.replace("-", "−"), number(c.symplecticity),
+        percent(c.energy), number(c.symplecticity),
     )  # fmt: skip
 
 

@@ -187,7 +187,10 @@ def _inside(start: np.ndarray, end: np.ndarray, box: np.ndarray) -> np.ndarray |
 
 
 def _box(runs: list[Trajectory], places: list[Point]) -> np.ndarray:
-    """Corners of a cube around the paths, and around what holds them unless that is far away."""
+    """Corners of a box around the paths, and around what holds them unless that is far away.
+
+    A cube in space, and not too flat a rectangle in the plane.
+    """
     path = np.vstack([run.q[:, list(p.columns)] for run in runs for p in places])
     ends = [end for run in runs for segment in _segments(run, places) for end in segment]
     everything = np.vstack([path, *ends])
@@ -196,8 +199,10 @@ def _box(runs: list[Trajectory], places: list[Point]) -> np.ndarray:
     )
     small = 0 < np.ptp(inner, axis=0).max() < ZOOM * np.ptp(outer, axis=0).max()
     box = inner if small else outer
-    half = 0.54 * (np.ptp(box, axis=0).max() or 1.0)
-    return box.mean(axis=0) + np.array([[-half], [half]])
+    side = np.ptp(box, axis=0).max() or 1.0
+    least = 1.0 if box.shape[1] == 3 else 0.65
+    half = 0.54 * np.maximum(np.ptp(box, axis=0), least * side)
+    return box.mean(axis=0) + np.array([-half, half])
 
 
 def _frame(axes: Any, run: Trajectory, places: list[Point], box: np.ndarray, down) -> None:
@@ -212,7 +217,7 @@ def _frame(axes: Any, run: Trajectory, places: list[Point], box: np.ndarray, dow
     if len(letters) == 3:
         style.space(axes)
     else:
-        axes.set_aspect("equal", adjustable="box")
+        axes.set_aspect("equal", adjustable="box", anchor="N")
     if down is not None:
         getattr(axes, f"invert_{down}axis")()
 
@@ -259,16 +264,17 @@ def _draw_energy(axes: Axes, runs: list[Trajectory], points: int) -> None:
 def _draw_drift(axes: Axes, run: Trajectory, error: np.ndarray) -> str:
     """The straight line of the measured drift, and its size in words."""
     drift = run.certificate.energy
-    if drift.band == 0 or not np.isfinite(drift.half_width):
+    if drift.band == 0:
         return ""
+    if not drift.relative_half_width <= 1:
+        return "too short to tell a drift"
     span = run.t - run.t[0]
     middle = float(np.nanmean(error)) - drift.slope * float(span.mean())
     axes.plot(
         run.t[[0, -1]], middle + drift.slope * span[[0, -1]], "--", color=style.ORANGE, lw=0.9,
         label="drift",
     )  # fmt: skip
-    size, doubt = 100 * drift.relative, 100 * drift.relative_half_width
-    return f"drift {size:+.2g} ± {doubt:.2g} % of the band".replace("-", "−")
+    return f"drift {style.percent(drift)} of the band"
 
 
 def _draw_residuals(axes: Axes, runs: list[Trajectory]) -> None:
@@ -280,14 +286,14 @@ def _draw_residuals(axes: Axes, runs: list[Trajectory]) -> None:
     ):
         values = np.array([np.abs(getattr(run, name)).max(axis=-1) for run in runs]).max(axis=0)
         curves.append((*style.highest(runs[0].t, values), label, colour))
-    positive = np.concatenate([y[(y > 0) & np.isfinite(y)] for _, y, *_ in curves])
-    floor = 10.0 ** np.floor(np.log10(positive.min())) if len(positive) else 1e-17
-    floor = max(floor, 1e-20)
+    shown = [y[(y > 0) & np.isfinite(y)] for _, y, *_ in curves]
+    # Zeros, and dips where the motion stops, end at the foot of the picture.
+    foot = min((float(np.median(y)) / 30 for y in shown if len(y)), default=1e-17)
+    top = max((float(y.max()) for y in shown if len(y)), default=foot)
     style.decades(axes)
     for t, y, label, colour in curves:
-        axes.plot(t, np.maximum(y, floor), color=colour, label=label, lw=0.8)
-    top = positive.max() if len(positive) else floor
-    axes.set_ylim(floor / 2, max(10 * top, 100 * floor))
+        axes.plot(t, np.maximum(y, foot), color=colour, label=label, lw=0.8)
+    axes.set_ylim(foot, max(10 * top, 100 * foot))
     axes.set_xlabel("$t$")
     axes.margins(x=0)
     style.title(axes, "constraints, largest in each interval")

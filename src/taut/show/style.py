@@ -16,6 +16,8 @@ from matplotlib.figure import Figure
 from matplotlib.mathtext import MathTextParser
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from taut.diagnose.drift import Drift
+
 # Okabe & Ito 2008: told apart by readers with any colour vision, and in grey.
 BLUE, ORANGE, GREEN, PINK, AMBER, SKY = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9",
@@ -24,7 +26,7 @@ COLOURS = (BLUE, ORANGE, GREEN, PINK, AMBER, SKY)
 INK, FAINT, PALE = "#222222", "#8A8A8A", "#DDDDDD"
 
 WIDTH = 7.2  # inches: two columns of a journal
-RC: dict[str, Any] = {
+RC: Any = {
     "font.size": 8,
     "font.family": "DejaVu Sans",
     "axes.titlesize": 8,
@@ -91,7 +93,7 @@ class Picture(Figure):
 @contextmanager
 def styled() -> Iterator[None]:
     """The look of taut's pictures, whatever the user's own settings are."""
-    with rc_context({**RC}):
+    with rc_context(RC):
         yield
 
 
@@ -155,6 +157,14 @@ def number(x: float, digits: int = 2) -> str:
     return f"{mantissa}×10{raised}".replace("-", "−")
 
 
+def percent(drift: Drift) -> str:
+    """A drift as a share of its band: +0.73 ± 11 %."""
+    share, doubt = 100 * drift.relative, 100 * drift.relative_half_width
+    signed = f"{share:+.0f}" if abs(share) >= 10 else f"{share:+.2g}"
+    around = f"{doubt:.0f}" if doubt >= 10 else f"{doubt:.2g}"
+    return f"{signed} ± {around} %".replace("-", "−")
+
+
 def envelope(t: np.ndarray, y: np.ndarray, points: int = 5000) -> tuple[np.ndarray, np.ndarray]:
     """At most `points` samples that keep every extreme: lowest and highest of each interval.
 
@@ -195,5 +205,5 @@ def space(axes: Any) -> None:
         axis.set_pane_color((1, 1, 1, 0))
         axis._axinfo["grid"].update(color=PALE, linewidth=0.4)
         axis.line.set_linewidth(0.6)
-        axis.set_tick_params(pad=-2)
+        axis.set_tick_params(pad=-2 if axis is not axes.zaxis else 1)
     axes.set_box_aspect((1, 1, 1), zoom=1.05)

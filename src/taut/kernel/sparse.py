@@ -1,0 +1,173 @@
+"""Sparse LU with a pattern that is analysed once.
+
+The matrices of large steps are of the form [[A, Gᵀ], [G, 0]].  Rows and columns are ordered by
+minimum degree under one rule that makes pivoting unnecessary: a multiplier comes after all the
+coordinates it touches, so its pivot is a Schur complement −G A⁻¹ Gᵀ.  The numeric factorisation
+(row by row, dense work row) runs inside the compiled loop; a pivot that is tiny for its row is
+reported instead of being used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+TINY_PIVOT = 1e-14  # relative to what was subtracted to get it
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """The filled pattern of P A Pᵀ = L U, by rows, with sorted columns.
+
+    Attributes
+    ----------
+    order : ndarray, shape (n,)
+        order[k] is the unknown eliminated as number k; `place` is its inverse.
+    start, column : ndarray
+        Row k has columns column[start[k] : start[k+1]].
+    diagonal : ndarray, shape (n,)
+        Slot of the diagonal entry of each row.
+    mirror : ndarray
+        Slot of entry (j, i) for the slot of entry (i, j); the filled pattern is symmetric.
+    """
+
+    order: np.ndarray
+    place: np.ndarray
+    start: np.ndarray
+    column: np.ndarray
+    diagonal: np.ndarray
+    mirror: np.ndarray
+
+    @property
+    def slots(self) -> int:
+        """Number of entries of the filled pattern."""
+        return len(self.column)
+
+    def slot(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Slots of entries (row, column) of the original matrix; `slots` for a dropped one."""
+        n = len(self.order)
+        good = (rows < n) & (cols < n)
+        keys = np.repeat(np.arange(n), np.diff(self.start)) * n + self.column
+        i = self.place[np.where(good, rows, 0)]
+        j = self.place[np.where(good, cols, 0)]
+        found = np.searchsorted(keys, i * n + j)
+        return np.where(good, found, self.slots)
+
+
+def analysed(n: int, entries: list[tuple[np.ndarray, np.ndarray]], late: np.ndarray) -> Pattern:
+    """Order the unknowns and find the fill.
+
+    Parameters
+    ----------
+    entries : list of (rows, cols)
+        Where the matrix may be nonzero; columns below 0 and rows or columns ≥ n are ignored.
+    late : ndarray of bool, shape (n,)
+        Unknowns with an empty diagonal block, to be eliminated after their neighbours.
+    """
+    neighbours: list[set[int]] = [set() for _ in range(n)]
+    for rows, cols in entries:
+        for i, j in set(zip(rows.ravel().tolist(), cols.ravel().tolist(), strict=True)):
+            if 0 <= j < n and i < n and i != j:
+                neighbours[i].add(j)
+                neighbours[j].add(i)
+    order = _minimum_degree(neighbours, late)
+    place = np.empty(n, dtype=np.int64)
+    place[order] = np.arange(n)
+    rows_of: list[list[int]] = [[] for _ in range(n)]
+    for k, i in enumerate(order):
+        # `neighbours` now holds what was left when i was eliminated: its row and column of L + U.
+        for j in neighbours[i]:
+            rows_of[k].append(place[j])
+            rows_of[place[j]].append(k)
+        rows_of[k].append(k)
+    columns = [np.array(sorted(set(row)), dtype=np.int64) for row in rows_of]
+    start = np.concatenate([[0], np.cumsum([len(c) for c in columns])]).astype(np.int64)
+    column = np.concatenate(columns) if columns else np.zeros(0, np.int64)
+    diagonal = np.array(
+        [start[k] + np.searchsorted(c, k) for k, c in enumerate(columns)], dtype=np.int64
+    )
+    row = np.repeat(np.arange(n), np.diff(start))
+    mirror = np.searchsorted(row * n + column, column * n + row).astype(np.int64)
+    return Pattern(np.array(order, dtype=np.int64), place, start, column, diagonal, mirror)
+
+
+def _minimum_degree(neighbours: list[set[int]], late: np.ndarray) -> list[int]:
+    """Eliminate the unknown with fewest neighbours first; `neighbours` is left with the fill."""
+    import heapq
+
+    n = len(neighbours)
+    waits = [sum(not late[j] for j in neighbours[i]) if late[i] else 0 for i in range(n)]
+    touching = [[j for j in neighbours[i] if late[j]] if not late[i] else [] for i in range(n)]
+    heap = [(len(neighbours[i]), i) for i in range(n) if waits[i] == 0]
+    heapq.heapify(heap)
+    done = [False] * n
+    order = []
+    while heap:
+        degree, i = heapq.heappop(heap)
+        if done[i] or degree != len(neighbours[i]):
+            if not done[i]:
+                heapq.heappush(heap, (len(neighbours[i]), i))
+            continue
+        done[i] = True
+        order.append(i)
+        around = neighbours[i]
+        for j in around:
+            neighbours[j].discard(i)
+            neighbours[j] |= around
+            neighbours[j].discard(j)
+        for j in around:
+            if waits[j] == 0:
+                heapq.heappush(heap, (len(neighbours[j]), j))
+        for j in touching[i]:
+            waits[j] -= 1
+            if waits[j] == 0:
+                heapq.heappush(heap, (len(neighbours[j]), j))
+    return order
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def factorise(values, start, column, diagonal, mirror, row):
+    """Replace `values` by L (unit diagonal, below) and U; False if a pivot is lost to cancellation.
+
+    `row` is a work array of length n, zero on entry and on exit.
+    """
+    n = diagonal.shape[0]
+    for k in range(n):
+        a, b, d = start[k], start[k + 1], diagonal[k]
+        for s in range(a, b):
+            row[column[s]] = values[s]
+        size = abs(values[d])
+        for s in range(a, d):
+            j = column[s]
+            factor = row[j] * values[diagonal[j]]  # diagonals hold reciprocals once done
+            row[j] = factor
+            size += abs(factor * values[mirror[s]])
+            if factor != 0.0:
+                for u in range(diagonal[j] + 1, start[j + 1]):
+                    row[column[u]] -= factor * values[u]
+        for s in range(a, b):
+            values[s] = row[column[s]]
+            row[column[s]] = 0.0
+        pivot = values[d]
+        if not abs(pivot) > TINY_PIVOT * size:
+            return False
+        values[d] = 1.0 / pivot
+    return True
+
+
+@njit(nogil=True, cache=True)
+def substitute(values, start, column, diagonal, x):
+    """Solve L U x = x in place, in the eliminated order."""
+    n = diagonal.shape[0]
+    for k in range(n):
+        total = x[k]
+        for s in range(start[k], diagonal[k]):
+            total -= values[s] * x[column[s]]
+        x[k] = total
+    for k in range(n - 1, -1, -1):
+        total = x[k]
+        for s in range(diagonal[k] + 1, start[k + 1]):
+            total -= values[s] * x[column[s]]
+        x[k] = total * values[diagonal[k]]
