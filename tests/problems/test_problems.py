@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -122,6 +123,18 @@ def test_every_problem_says_what_it_is_and_where_it_comes_from(problem):
     assert problem.source
     assert problem.facts
     assert all(fact.what and fact.source for fact in problem.facts)
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "problems.md"
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="the documentation is not in the source archive")
+def test_the_page_lists_every_problem_with_its_settings(problem):
+    rows = PAGE.read_text(encoding="utf-8").splitlines()
+    row = next(row for row in rows if row.startswith(f"| `{problem.name}` | "))
+    steps = " and ".join(f"{step:g}" for step in (problem.step, *problem.more_steps))
+    settings = f"{steps}, {problem.duration:g} |".replace("0.0001", "1e−4")
+    assert row.endswith(settings)
 
 
 # ---- starts ------------------------------------------------------------------------------------

@@ -120,7 +120,7 @@ class TestWhole:
         for axes in figure.axes:
             assert axes.lines
             assert axes.get_title(loc="left")
-            assert axes.get_ylabel()
+            assert axes.get_ylabel() or axes.get_legend()
 
 
 class TestKindsOfRuns:

@@ -40,8 +40,8 @@ class Linearised:
 
     def __init__(self, program: FusedProgram) -> None:
         x = ca.vertcat(program.inputs["q"], program.inputs["p"])
-        z = ca.vertcat(*(newton.unknowns for newton in program.newtons))
-        residual = ca.vertcat(*(newton.residual for newton in program.newtons))
+        z = ca.vertcat(SX(0, 1), *(newton.unknowns for newton in program.newtons))
+        residual = ca.vertcat(SX(0, 1), *(newton.residual for newton in program.newtons))
         q1 = program.inputs["q"] + program.dq
         dp = ca.substitute(program.dp, program.q1, q1)
         p1 = program.inputs["p"] + dp

@@ -289,6 +289,8 @@ def _monitors(system: System, step: FusedStep, q1: SX, p1: SX, v1: SX) -> SX:
 
 def _condition(step: FusedStep, q: SX, t: SX) -> SX:
     """|det G_bound| relative to the volume √det(G Gᵀ): 1 is best, 0 is singular."""
+    if step.operators.c == 0:
+        return SX(1)
     symbol = SX.sym("q", step.operators.n)
     jacobian = ca.jacobian(step.g(symbol, t), symbol)
     small = ca.fabs(ca.det(jacobian[:, list(step.chart or ())]))

@@ -1,22 +1,30 @@
 """Charts for independent coordinates: which c coordinates the constraints determine.
 
 The condition of a chart is |det G_bound| / √det(G Gᵀ), between 0 and 1: the volume that the bound
-columns span, relative to all.  The best chart is found by QR with column pivoting; a run changes
-charts when the condition falls below a threshold that the best chart always exceeds for the
-dimensions at hand.
+columns span, relative to all.  The squares of the conditions of all charts add up to one
+(Cauchy–Binet), so the best of the B = n!/(c!(n−c)!) charts reaches at least 1/√B; a run changes
+charts when the condition falls below half of that, or below 0.2.  The best chart is found by QR
+with column pivoting.
 """
 
 from __future__ import annotations
+
+import math
 
 from scipy.linalg import qr
 
 from taut.kernel.evaluate import Mechanics
 
-THRESHOLD = 0.2
+
+def threshold(n: int, c: int) -> float:
+    """Below which condition a chart is given up."""
+    return min(0.2, 0.5 / math.sqrt(math.comb(n, c)))
 
 
 def best_chart(mechanics: Mechanics, q, t, par, keep: tuple[int, ...]) -> tuple[int, ...]:
     """Numbers of the bound coordinates of the best chart at q, in ascending order."""
+    if not keep:
+        return ()
     jacobian = mechanics.jacobian(q, t, par).toarray()[list(keep)]
     order = qr(jacobian, mode="r", pivoting=True)[1]
     return tuple(sorted(int(i) for i in order[: len(keep)]))

@@ -21,7 +21,7 @@ from taut.kernel.fused import HEAD
 from taut.kernel.native import lanes as simd_lanes
 from taut.kernel.step_code import NOTES, PAR
 from taut.march import loop
-from taut.march.charts import THRESHOLD, best_chart
+from taut.march.charts import best_chart, threshold
 from taut.march.progress import Progress
 from taut.march.start import Start, prepare
 from taut.march.trajectory import Ending, Trajectory
@@ -209,7 +209,10 @@ class _Group:
     ) -> None:
         self.members = members
         self.par = np.concatenate([np.zeros(len(PAR)), values])
-        self.par[PAR.index("threshold")] = THRESHOLD if step.chart is not None else -1.0
+        charted = step.chart is not None
+        self.par[PAR.index("threshold")] = (
+            threshold(step.system.n, len(step.keep)) if charted else -1.0
+        )
         self.notes = np.zeros((len(NOTES), step.lanes))
         self.store = np.zeros((step.lanes, rows, 3 * step.system.n))
         self.row, self.done, self.code = 0, 0, loop.DONE

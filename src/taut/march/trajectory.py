@@ -140,7 +140,7 @@ class Trajectory:
     @cached_property
     def reactions(self) -> np.ndarray:
         """Constraint forces −Gᵀλ on the coordinates, shape (N, n)."""
-        flat = self.multipliers.reshape(-1, self.system.c)
+        flat = self.multipliers.reshape(self.q.size // self.system.n, self.system.c)
         return self._along(lambda q, v, p, t: -self._mechanics.push(q, t, flat, self._par))
 
     def evaluate(self, expression: Any) -> np.ndarray:

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
-from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.mathtext import MathTextParser
+from matplotlib.style import context
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from taut.diagnose.drift import Drift
@@ -93,7 +93,7 @@ class Picture(Figure):
 @contextmanager
 def styled() -> Iterator[None]:
     """The look of taut's pictures, whatever the user's own settings are."""
-    with rc_context(RC):
+    with context(["default", RC]):
         yield
 
 
