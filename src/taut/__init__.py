@@ -24,6 +24,7 @@ from taut.errors import (
 
 if TYPE_CHECKING:
     from taut.march.simulate import simulate
+    from taut.march.storage import load
     from taut.march.trajectory import Trajectory
     from taut.methods import Method, ProjectedEuler, Rattle, SymplecticEuler, TimeElement
     from taut.model import Equations, System, Term, coordinates, momenta, t, velocities
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 # What each room gives to the front door: the imports above, for the interpreter.
 _ROOMS = {
     "taut.march.simulate": ("simulate",),
+    "taut.march.storage": ("load",),
     "taut.march.trajectory": ("Trajectory",),
     "taut.methods": ("Method", "ProjectedEuler", "Rattle", "SymplecticEuler", "TimeElement"),
     "taut.model": ("Equations", "System", "Term", "coordinates", "momenta", "t", "velocities"),

@@ -73,7 +73,7 @@ def save(run: Trajectory, path: Path) -> Path:
         if part.exists():
             shutil.rmtree(part)
         part.parent.mkdir(parents=True, exist_ok=True)
-        to_xarray(run).to_zarr(part, mode="w", consolidated=False)
+        to_xarray(run).to_zarr(part, mode="w", consolidated=False, zarr_format=2)
         if path.exists():
             shutil.rmtree(path)
         part.rename(path)
