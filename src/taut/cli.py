@@ -38,7 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a sign still gets the rest
-    chosen = parser().parse_args(arguments)
+    grammar = parser()
+    chosen, chosen.rest = grammar.parse_known_args(arguments)
+    if chosen.rest and chosen.command is not _bench:
+        grammar.error(f"unrecognized arguments: {' '.join(chosen.rest)}")
     try:
         code = chosen.command(chosen)
         sys.stdout.flush()
@@ -81,8 +84,7 @@ def parser() -> argparse.ArgumentParser:
     papers.add_argument("name", nargs="?", metavar="NAME")
     papers.add_argument("--out", type=Path, metavar="DIR",
                         help="where the page goes (default: out/papers/NAME)")  # fmt: skip
-    bench = command("bench", _bench, "measure speed against C and SciPy (in a checkout)")
-    bench.add_argument("rest", nargs=argparse.REMAINDER, help="passed on to benchmarks/run.py")
+    command("bench", _bench, "measure speed; options go to benchmarks/run.py of the checkout")
     return top
 
 

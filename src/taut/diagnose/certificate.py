@@ -6,7 +6,6 @@ method; everything was measured on this trajectory.  For a batch, the worst traj
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -263,8 +262,7 @@ def _energy_drift(books: np.ndarray, step: float) -> Drift:
 def _watched(run: Trajectory) -> list[Watched]:
     if run.laws is None or isinstance(run.laws, str):
         return []
-    laws = run.laws if isinstance(run.laws, Mapping) else {str(e): e for e in run.laws}
-    return [_follow(run, name, expression) for name, expression in laws.items()]
+    return [_follow(run, name, expression) for name, expression in run.laws.items()]
 
 
 def _follow(run: Trajectory, name: str, expression: Any) -> Watched:

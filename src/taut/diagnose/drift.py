@@ -1,8 +1,10 @@
 """Is there a drift?  A slope of block means with a confidence interval that allows for autocorrelation.
 
-Block means ȳ_j at times τ_j are fitted by a line.  Their residuals are correlated (the energy error
-oscillates slowly); with lag-1 autocorrelation ρ the number of independent values is
-n (1 − ρ)/(1 + ρ), which widens the interval (Bartlett 1935; Zwiers & von Storch 1995).
+At most 32 block means ȳ_j at times τ_j are fitted by a line.  What counts as noise is what is left
+after a parabola (a drift that bends is still a drift, and on a uniform grid the parabola does not
+change the slope).  This noise is correlated, since the energy error oscillates slowly; with lag-1
+autocorrelation ρ the number of independent values is n (1 − ρ)/(1 + ρ), which widens the interval
+(Bartlett 1935; Zwiers & von Storch 1995).
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+
+GROUPS = 32
 
 
 @dataclass(frozen=True)
@@ -33,12 +37,12 @@ class Drift:
     @property
     def relative(self) -> float:
         """Slope × duration / band: the share of the band that is drift."""
-        return self.slope * self.duration / self.band if self.band > 0 else 0.0
+        return float(self.slope * self.duration / self.band) if self.band > 0 else 0.0
 
     @property
     def relative_half_width(self) -> float:
         """The interval of `relative`."""
-        return self.half_width * self.duration / self.band if self.band > 0 else 0.0
+        return float(self.half_width * self.duration / self.band) if self.band > 0 else 0.0
 
     @property
     def significant(self) -> bool:
@@ -54,23 +58,27 @@ def drift_of(means: np.ndarray, block_time: float, duration: float, band: float)
     means : ndarray, shape (n,)
         Means over consecutive blocks of length `block_time`.
     """
-    n = len(means)
-    if n < 4 or band == 0.0:
+    if len(means) < 6 or band == 0.0:
         return Drift(0.0, np.inf if band else 0.0, duration, band)
-    tau = (np.arange(n) + 0.5) * block_time
+    groups = np.array_split(means, min(len(means), GROUPS))
+    y = np.array([group.mean() for group in groups])
+    n = len(y)
+    # Centres of the groups; the groups differ by one block in length at most.
+    ends = np.cumsum([len(group) for group in groups])
+    tau = (ends - np.array([len(group) for group in groups]) / 2) * block_time
     tau = tau - tau.mean()
-    y = means - means.mean()
-    slope = float(tau @ y / (tau @ tau))
-    residual = y - slope * tau
-    spread = residual @ residual
+    slope = float(tau @ (y - y.mean()) / (tau @ tau))
+    basis = np.linalg.qr(np.vander(tau / np.abs(tau).max(), 3))[0]
+    noise = y - basis @ (basis.T @ y)
+    spread = float(noise @ noise)
     if spread == 0.0:
         return Drift(slope, 0.0, duration, band)
-    rho = float(np.clip(residual[1:] @ residual[:-1] / spread, 0.0, 0.999))
+    rho = float(np.clip(noise[1:] @ noise[:-1] / spread, 0.0, 0.999))
     # With few values ρ is underestimated; the usual first-order correction.
     rho = min(0.999, rho + (1 + 4 * rho) / n)
-    independent = max(3.0, n * (1 - rho) / (1 + rho))
-    error = np.sqrt(spread / max(independent - 2, 1.0) / (tau @ tau) * n / n)
-    return Drift(slope, float(_t95(independent - 2) * error), duration, band)
+    freedom = max(n * (1 - rho) / (1 + rho) - 3.0, 1.0)
+    error = np.sqrt(spread / freedom / (tau @ tau))
+    return Drift(slope, float(_t95(freedom) * error), duration, band)
 
 
 def _t95(freedom: float) -> float:

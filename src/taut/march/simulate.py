@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -67,7 +67,7 @@ def simulate(
         Values for the system's parameters in this run.
     project : bool
         Take the nearest consistent state if the start breaks the constraints.
-    laws : "auto", None, or sequence of SymPy expressions in q, v, p, t
+    laws : "auto", None, or SymPy expressions of q, v, p, t (a list, or a mapping name → expression)
         Quantities the certificate watches besides the energy.
     progress : bool or callable, optional
         A bar on long runs in a terminal by default; ``callable(done, total)`` to be told.
@@ -92,7 +92,7 @@ def simulate(
     chosen = method_of(method)
     plan = Plan.of(t0, duration, step, every)
     values = model.values(parameters)
-    watched = _watched(laws)
+    watched = _watched(model, laws)
     shop = workshop(model)
     begin = time.perf_counter()
     start = prepare(shop.mechanics, q0, v0, p0, plan.t0, values, project)
@@ -560,12 +560,18 @@ def _number(name: str, value: Any) -> float:
     return number
 
 
-def _watched(laws: Any) -> Any:
+def _watched(model: System, laws: Any) -> Any:
+    """Laws as given, or a mapping name → expression in the system's symbols."""
     if laws is None or (isinstance(laws, str) and laws == "auto"):
         return laws
-    if isinstance(laws, str):
-        raise InputError('laws is "auto", None or a list of expressions', received=repr(laws))
-    return tuple(laws)
+    if isinstance(laws, str) or not isinstance(laws, Mapping | Iterable):
+        raise InputError(
+            "laws cannot be watched",
+            expected='"auto", None, a list of expressions or a mapping name → expression',
+            received=repr(laws),
+        )
+    named = laws if isinstance(laws, Mapping) else {str(e): e for e in laws}
+    return {str(name): model.read(e) for name, e in named.items()}
 
 
 __all__ = ["continued", "simulate"]

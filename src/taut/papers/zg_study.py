@@ -32,6 +32,7 @@ READINGS = (
     ("3b", "zg-spatial-printed", (0.01,), 20.0, "v = (1, 0, 0), (2, 0, 0)"),
 )
 READING = {name: reading for _, name, _, _, reading in READINGS}
+LONG = 100_000  # steps over which a drift would show
 RIVALS = ("symplectic-euler", "projected-symplectic-euler", "time-element")
 SPANS = (50.0, 500.0)
 # Problem, time of comparison and steps of the order measurement.
@@ -144,10 +145,23 @@ def _example(key: str, run: Trajectory) -> dict[str, Any]:
         "energy": float(run.energy[0]),
         **_kept(run),
         "difference of the forms": float(np.abs(run.q - other.q).max()),
+        "long run": _long(given, run.step),
     }
     if given.exact is not None:
         found["error"] = float(np.abs(run.q - given.exact(run.t)[0]).max())
     return found
+
+
+def _long(given: Problem, step: float) -> dict[str, Any]:
+    """Drift of the energy over many steps, as a share of its band."""
+    method = TimeElement()
+    run = given.simulate(step=step, duration=LONG * step, every=LONG, method=method)
+    drift = run.certificate.energy
+    return {
+        "steps": LONG,
+        "drift": float(drift.relative),
+        "half width": float(drift.relative_half_width),
+    }
 
 
 def _kept(run: Trajectory) -> dict[str, Any]:
@@ -157,8 +171,10 @@ def _kept(run: Trajectory) -> dict[str, Any]:
         "duration": float(run.t[-1] - run.t[0]),
         "energy error": [float(error.min()), float(error.max())],
         "energy error at the end": float(error[-1]),
-        "energy slope": certificate.energy.slope,
-        "energy slope half width": certificate.energy.half_width,
+        "energy slope": float(certificate.energy.slope),
+        "energy slope half width": float(certificate.energy.half_width),
+        "energy drift": float(certificate.energy.relative),
+        "energy drift half width": float(certificate.energy.relative_half_width),
         "energy drifts": bool(certificate.energy.significant),
         "constraints": certificate.max_g,
         "hidden constraints": certificate.max_hidden,

@@ -1,0 +1,378 @@
+"""The command line: what it prints, what it writes, how it ends."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import taut
+from taut import cli
+from taut.methods import CATALOGUE
+from taut.problems import names, problem
+
+HEAVY = ("casadi", "llvmlite", "matplotlib", "numba", "numpy", "rich", "scipy", "sympy", "xarray")
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path, monkeypatch):
+    """Every test has a directory of its own, in which defaults such as ./out end up."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def command(capsys):
+    """Run a command; (exit code, standard output, standard error)."""
+
+    def call(*arguments):
+        try:
+            code = cli.main([str(a) for a in arguments])
+        except SystemExit as end:
+            code = end.code
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return call
+
+
+class TestStart:
+    def test_help_imports_nothing_heavy(self):
+        script = (
+            "import sys\n"
+            "from taut.cli import main\n"
+            "try: main(['--help'])\n"
+            "except SystemExit as end: assert end.code == 0\n"
+            f"print([m for m in {HEAVY!r} if m in sys.modules])"
+        )
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+        assert done.stdout.splitlines()[-1] == "[]", done.stdout + done.stderr
+        assert "demo" in done.stdout
+
+    def test_help_is_quick(self):
+        best = np.inf
+        for _ in range(3):
+            begin = time.perf_counter()
+            subprocess.run([sys.executable, "-m", "taut.cli", "--help"], check=True,
+                           capture_output=True)  # fmt: skip
+            best = min(best, time.perf_counter() - begin)
+        assert best < 1.0
+
+    @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["bench", "--help"]])
+    def test_help(self, command, arguments):
+        code, out, _ = command(*arguments)
+        assert code == 0
+        assert out.startswith("usage: taut")
+
+    def test_version(self, command):
+        assert command("--version") == (0, f"taut {taut.__version__}\n", "")
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [[], ["fly"], ["run"], ["methods", "--quick"], ["run", "pendulum", "--step", "x"]],
+    )
+    def test_a_wrong_command_ends_with_2(self, command, arguments):
+        code, _, err = command(*arguments)
+        assert code == 2
+        assert "usage: taut" in err
+
+    def test_the_installed_command_is_this_one(self):
+        script = Path(sys.executable).with_name("taut")
+        done = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
+        assert done.stdout == f"taut {taut.__version__}\n"
+
+
+class TestLists:
+    def test_problems(self, command):
+        code, out, _ = command("problems")
+        assert code == 0
+        listed = [row.split()[0] for row in out.splitlines()[2:] if row.strip()]
+        assert listed[: len(names())] == names()
+
+    @pytest.mark.parametrize("name", names())
+    def test_one_problem(self, command, name):
+        code, out, _ = command("problems", name)
+        given = problem(name)
+        assert code == 0
+        assert out.startswith(given.title)
+        assert given.source in out
+        for fact in given.facts:
+            assert fact.what in out
+
+    def test_unknown_problem(self, command):
+        code, out, err = command("problems", "zg-doubel")
+        assert (code, out) == (2, "")
+        assert err.startswith("taut: there is no problem called 'zg-doubel'")
+        assert "did you mean 'zg-double'?" in err
+        assert "Traceback" not in err
+
+    def test_methods_show_their_claims(self, command):
+        code, out, _ = command("methods")
+        assert code == 0
+        rows = {row.split()[0]: row.split()[1:] for row in out.splitlines() if row.strip()}
+        for name, method in CATALOGUE.items():
+            wanted = [method.symplectic, method.symmetric, method.keeps_constraints]
+            assert rows[name][0] == str(method.order)
+            assert rows[name][1:4] == ["yes" if x else "no" for x in wanted]
+
+    def test_papers(self, command):
+        code, out, _ = command("papers")
+        assert code == 0
+        assert "zg" in out
+        assert "Zhong Wanxie" in out
+        code, _, err = command("papers", "abc")
+        assert code == 2
+        assert "no paper called 'abc'" in err
+
+    def test_columns_are_aligned_under_accents(self):
+        rows = cli.table([("G q̇", "1"), ("abcd", "2")]).splitlines()
+        assert rows == ["  G q̇   1", "  abcd  2"]
+
+
+class TestRun:
+    def test_prints_the_certificate_and_writes_plot_data_and_numbers(self, command, tmp_path):
+        code, out, err = command("run", "zg-double", "--duration", "2")
+        assert (code, err) == (0, "")
+        assert out.startswith("ZG 3a: planar double pendulum\nrattle, 200 steps of 0.01")
+        assert "max |g|" in out
+        folder = Path("out", "run")
+        files = [folder / f"zg-double{ending}" for ending in (".png", ".csv", ".json")]
+        assert out.splitlines()[-3:] == [f"  {f}" for f in files]
+        assert files[0].read_bytes().startswith(b"\x89PNG")
+        found = json.loads(files[2].read_text())
+        assert found["steps"] == 200
+        assert found["max_g"] < 1e-14
+        assert found["parameters"]["g"] == 10
+
+    def test_csv_holds_every_bit(self, command):
+        assert command("run", "zg-spatial", "--duration", "1", "--out", "a.csv")[0] == 0
+        run = problem("zg-spatial").simulate(duration=1)
+        with open("a.csv", encoding="utf-8") as file:
+            head, *rows = csv.reader(file)
+        assert head[:4] == ["t", "x1", "y1", "z1"]
+        assert head[-3:] == ["lambda upper rod", "lambda lower rod", "energy"]
+        table = np.array(rows, dtype=float)
+        wanted = [run.t[:, None], run.q, run.v, run.p, run.multipliers, run.energy[:, None]]
+        np.testing.assert_array_equal(table, np.hstack(wanted))
+
+    def test_options_reach_the_run(self, command):
+        code, out, _ = command(
+            "run", "zg-pendulum", "--method", "time-element", "--step", "0.005", "--duration", "1",
+            "--every", "10", "--set", "g=2.5", "--set", "m=3", "--out", "x.json", "--out", "x.csv",
+        )  # fmt: skip
+        assert code == 0
+        assert "time-element, 200 steps of 0.005" in out
+        assert "against what is known" not in out  # other parameters, other facts
+        found = json.loads(Path("x.json").read_text())
+        assert found["parameters"] == {"m": 3.0, "r": 1.0, "g": 2.5}
+        assert found["energy0"] == pytest.approx(-3 * 2.5 * (1 - 0.99**2) ** 0.5)
+        assert len(Path("x.csv").read_text().splitlines()) == 1 + 21
+
+    def test_tells_how_far_it_is_from_what_is_known(self, command):
+        _, out, _ = command("run", "car-axis", "--out", "x.json")
+        (line,) = (row for row in out.splitlines() if "state and multipliers at t = 3" in row)
+        gap = float(line.partition("off by ")[2].split()[0])
+        run, fact = problem("car-axis").simulate(), problem("car-axis").facts[-1]
+        wanted = max(
+            np.abs(run.q[-1] - fact.q).max(), np.abs(run.v[-1] - fact.v).max(),
+            np.abs(run.multipliers[-1] - fact.multipliers).max(),
+        )  # fmt: skip
+        assert gap == pytest.approx(wanted, rel=0.06)
+
+    def test_energy_facts_are_compared_at_their_time(self, command):
+        _, out, _ = command("run", "circular-track", "--out", "x.json")
+        gaps = [float(row.partition("off by ")[2].split()[0])
+                for row in out.splitlines() if "2t²" in row]  # fmt: skip
+        assert gaps[0] < 1e-12
+        assert max(gaps) < 0.1
+
+    @pytest.mark.parametrize("ending", [".png", ".svg", ".pdf", ".json", ".csv"])
+    def test_one_file_of_each_kind(self, command, ending):
+        target = Path("deep", "er", f"a{ending}")
+        code, out, _ = command("run", "pendulum", "--duration", "0.5", "--out", target)
+        assert code == 0
+        assert target.stat().st_size > 100
+        assert [p.name for p in target.parent.iterdir()] == [target.name]
+        assert out.endswith(f"written\n  {target}\n")
+
+    def test_a_directory_with_a_dot_in_its_name(self, command):
+        code, _, _ = command("run", "pendulum", "--duration", "0.5", "--out", "v1.csv/")
+        assert code == 0
+        assert {p.suffix for p in Path("v1.csv").iterdir()} == {".png", ".csv", ".json"}
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["nope"], "there is no problem called 'nope'"),
+            (["pendulum", "--method", "euler"], "there is no method called 'euler'"),
+            (["pendulum", "--step", "0"], "step must be positive"),
+            (["pendulum", "--step", "nan"], "step is not finite"),
+            (["pendulum", "--step", "3", "--duration", "1"], "step is longer than duration"),
+            (["pendulum", "--every", "0"], "every must be a whole number"),
+            (["pendulum", "--set", "g"], "--set does not read as a value"),
+            (["pendulum", "--set", "g=much"], "--set does not read as a value"),
+            (["pendulum", "--set", "h=1"], "there is no parameter called 'h'"),
+            (["pendulum", "--out", "a.txt"], "--out does not know files that end in .txt"),
+        ],
+    )
+    def test_bad_input_ends_with_2_and_leaves_nothing(self, command, tmp_path, arguments, said):
+        code, out, err = command("run", *arguments)
+        assert (code, out) == (2, "")
+        assert err.startswith(f"taut: {said}")
+        assert "Traceback" not in err
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_place_that_cannot_be_written(self, command):
+        Path("file").write_text("mine")
+        for out in ("file/a.png", "file/deeper/"):
+            code, _, err = command("run", "pendulum", "--duration", "0.5", "--out", out)
+            assert code == 2
+            assert "cannot be written" in err
+        assert Path("file").read_text() == "mine"
+
+    def test_a_run_that_fails_keeps_what_it_has(self, command):
+        code, out, err = command(
+            "run", "zg-double", "--method", "symplectic-euler", "--step", "0.05",
+            "--duration", "100", "--out", "x.csv",
+        )  # fmt: skip
+        assert code == 2
+        assert err.startswith("taut: Newton did not converge at t = ")
+        assert "as far as the run came\n  x.csv" in out
+        assert len(Path("x.csv").read_text().splitlines()) > 2
+
+
+class TestEnds:
+    def test_ctrl_c_ends_with_130(self, command, monkeypatch):
+        def interrupted(self, **_):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("taut.problems.base.Problem.simulate", interrupted)
+        code, _, err = command("run", "pendulum")
+        assert code == 130
+        assert err == "interrupted\n"
+
+    def test_an_interrupted_run_ends_with_130_and_keeps_what_it_has(self, command, monkeypatch):
+        whole = problem("pendulum").simulate(duration=1)
+
+        def interrupted(self, **_):
+            raise taut.Interrupted("interrupted at t = 1", partial=whole)
+
+        monkeypatch.setattr("taut.problems.base.Problem.simulate", interrupted)
+        code, out, err = command("run", "pendulum", "--out", "x.csv")
+        assert code == 130
+        assert err.startswith("interrupted at t = 1")
+        assert "x.csv" in out
+        assert Path("x.csv").exists()
+
+    @pytest.mark.skipif(os.name != "posix", reason="signals")
+    def test_a_signal_ends_a_long_run(self):
+        script = (
+            "from taut.cli import main; from taut.problems.base import Problem\n"
+            "old = Problem.simulate\n"
+            "Problem.simulate = lambda *a, **k: (print('begin', flush=True), old(*a, **k))[1]\n"
+            "raise SystemExit(main())"
+        )
+        arguments = [
+            "run",
+            "zg-double",
+            "--duration",
+            "1e9",
+            "--every",
+            "1000000",
+            "--out",
+            "x.csv",
+        ]
+        process = subprocess.Popen(
+            [sys.executable, "-c", script, *arguments],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert process.stdout.readline() == "begin\n"
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 130, out + err
+        assert "Traceback" not in err
+
+    @pytest.mark.skipif(os.name != "posix", reason="pipes")
+    def test_a_reader_that_leaves_is_no_error_message(self):
+        read, write = os.pipe()
+        os.close(read)
+        done = subprocess.run(
+            [sys.executable, "-m", "taut.cli", "methods"], stdout=write, stderr=subprocess.PIPE,
+            text=True,
+        )  # fmt: skip
+        os.close(write)
+        assert done.returncode == 1
+        assert done.stderr == ""
+
+
+class TestDemo:
+    @pytest.fixture
+    def shown(self, command):
+        return command("demo", "--out", "pictures")
+
+    def test_shows_certificates_and_names_its_files(self, shown):
+        code, out, err = shown
+        assert (code, err) == (0, "")
+        files = [Path("pictures", f"{name}.png") for name in cli.DEMO]
+        assert out.splitlines()[-len(files) :] == [f"  {f}" for f in files]
+        assert all(f.read_bytes().startswith(b"\x89PNG") for f in files)
+        head = next(row for row in out.splitlines() if "zg-spatial  " in row and "car-axis" in row)
+        assert head.split() == list(cli.DEMO)
+        assert "1000000 steps of 0.01" in out
+
+    def test_is_honest_about_methods_that_drift(self, shown):
+        out = shown[1].partition("methods that drift")[2]
+        drift = next(row for row in out.splitlines() if row.startswith("  energy drift"))
+        assert drift.split()[2:] == ["no", "drift", "drifts", "drifts"]
+
+    def test_fits_a_terminal(self, shown):
+        assert max(map(len, shown[1].splitlines())) <= 100
+
+
+class TestOthers:
+    def test_papers_zg(self, command, monkeypatch):
+        made = []
+
+        def reproduce(out, progress):
+            from taut.papers.page import Page
+
+            made.append((out, progress))
+            return Page("title", "").write(out, "zg", {})
+
+        monkeypatch.setattr("taut.papers.zg.reproduce", reproduce)
+        code, out, err = command("papers", "zg")
+        assert (code, err) == (0, "")
+        assert made == [(Path("out/papers/zg"), None)]  # no progress where there is no terminal
+        assert f"  {Path('out/papers/zg/index.html')}\n" in out
+        assert command("papers", "zg", "--out", "there")[0] == 0
+        assert Path("there", "index.html").exists()
+
+    def test_bench_passes_arguments_and_exit_code(self, command, monkeypatch):
+        calls = []
+        monkeypatch.setattr(subprocess, "call", lambda line: calls.append(line) or 3)
+        code, _, _ = command("bench", "--quick")
+        assert code == 3
+        ((python, script, option),) = calls
+        assert (python, option) == (sys.executable, "--quick")
+        assert script.endswith(str(Path("benchmarks", "run.py")))
+
+    def test_bench_outside_a_checkout_says_where_it_is(self, command, monkeypatch, tmp_path):
+        monkeypatch.setattr(cli, "__file__", str(tmp_path / "a" / "b" / "cli.py"))
+        code, _, err = command("bench")
+        assert code == 2
+        assert "make bench" in err
+
+    def test_a_terminal_is_told_how_far_it_is(self, capsys):
+        tell = cli._stages()
+        tell(1, 2, "figures")
+        tell(2, 2, "done")
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert "[1/2] figures" in said.err
+        assert said.err.endswith("\x1b[K")
