@@ -74,6 +74,25 @@ class Certificate:
         """
         return None if self.run.system.forced else Probe(self.run).worst()
 
+    @cached_property
+    def long_enough(self) -> bool:
+        """Whether the run is long enough to tell a drift from a part of a slow oscillation.
+
+        Some coordinate must have turned at least six times in the stored states; a run of which too
+        few states were stored to see that counts as long from 10⁵ steps on.
+        """
+        if len(self.run.t) < 16:
+            return self.steps >= 100_000
+        q = self.run.q[0] if self.run.batch else self.run.q
+        change = np.diff(q, axis=0)
+        turns = np.sum(change[1:] * change[:-1] < 0, axis=0)
+        return bool(turns.max() >= 6)
+
+    @property
+    def drifts(self) -> bool:
+        """Whether the energy (or its balance) drifts, as far as the run can tell."""
+        return self.energy.significant and self.long_enough
+
     @property
     def redundant(self) -> tuple[str, ...]:
         """Names of constraints that follow from the others."""
@@ -102,7 +121,7 @@ class Certificate:
             "energy_band": self.energy.band,
             "energy_drift": self.energy.relative,
             "energy_drift_half_width": self.energy.relative_half_width,
-            "energy_drifts": self.energy.significant,
+            "energy_drifts": self.drifts,
             "energy_slope": self.energy.slope,
             "energy_slope_half_width": self.energy.half_width,
             "work": self.work,
@@ -143,7 +162,7 @@ class Certificate:
             )
             rows.append(("symplecticity defect", f"{self.symplecticity:.1e}", word))
         for w in self.watched:
-            word = "round-off" if w.drift.band <= 1e3 * EPS * abs(w.first) else _verdict(w.drift)
+            word = "round-off" if w.drift.band <= 1e3 * EPS * abs(w.first) else self._verdict(w.drift)
             rows.append((w.name, f"{w.first:.6g} ± {w.largest_change:.1e}", word))
         if self.iterations:
             value = f"{self.iterations:.2f} per step, at most {self.most_iterations}"
@@ -170,7 +189,7 @@ class Certificate:
     def _energy_rows(self) -> list[tuple[str, str, str]]:
         e = self.energy
         amount = f"({_percent(e.relative, '+')} ± {_percent(e.relative_half_width)}) % of the band"
-        verdict = _verdict(e)
+        verdict = self._verdict(e)
         if np.isinf(e.half_width):
             amount = "too few steps to tell"
         if self.run.system.conservative:
@@ -180,6 +199,13 @@ class Certificate:
             amount_of = ("energy − work", f"{self.energy0:.8g}, band {e.band:.1e}", "balance")
             return [start, amount_of, ("drift of the balance", amount, verdict)]
         return [start, ("energy drift", amount, verdict)]
+
+    def _verdict(self, drift: Drift) -> str:
+        if np.isinf(drift.half_width):
+            return ""
+        if drift.significant:
+            return "drifts" if self.long_enough else "too short to tell"
+        return "no drift" if drift.relative_half_width < 0.1 else "none seen; too short to exclude"
 
     def title(self) -> str:
         """One line: what was run."""
@@ -214,14 +240,6 @@ class Certificate:
 def _percent(share: float, sign: str = "") -> str:
     value = 100 * share
     return f"{value:{sign}.0f}" if abs(value) >= 10 else f"{value:{sign}.2g}"
-
-
-def _verdict(drift: Drift) -> str:
-    if np.isinf(drift.half_width):
-        return ""
-    if drift.significant:
-        return "drifts"
-    return "no drift" if drift.relative_half_width < 0.1 else "none seen; too short to exclude"
 
 
 def certify(run: Trajectory) -> Certificate:

@@ -56,6 +56,8 @@ class Contribution:
         Where the inputs lie in the bank (−1 for zero).
     rows, cols : ndarray, shape (instances, outputs)
         Where the outputs go; column −1 marks a value, row `size` one that is dropped.
+    firm : set of int
+        Unknowns whose own equation has them even for h = 0.
     """
 
     function: ca.Function
@@ -63,6 +65,7 @@ class Contribution:
     rows: np.ndarray
     cols: np.ndarray
     linear: bool
+    firm: set[int]
 
 
 @dataclass
@@ -119,7 +122,7 @@ class _Layout:
         self.bank: dict[str, int] = {}
         self.spaces: dict[str, str] = dict(step.spaces)
         self.end = 0
-        for name in ("q", "p1", "v", "cq", "p", "cp"):
+        for name in ("q", "result", "v", "cq", "p", "cp"):
             self._place(name, "q")
         self.scalars = self._reserve(len(SCALARS))
         self.par = self._reserve(len(system.parameters))
@@ -208,13 +211,12 @@ class _Layout:
                 continue
             linear = linear and made.linear
             parts.append(made)
-        multiplier = np.concatenate(
-            [
-                np.full(s, self.spaces[u.name()] == "c")
-                for u, s in zip(plan.unknowns, sizes, strict=True)
-            ]
-        )
-        pattern = analysed(total, [(p.rows, p.cols) for p in parts], multiplier)
+        firm = set().union(*(part.firm for part in parts))
+        late = [
+            np.full(size, 2 if self.spaces[u.name()] == "c" else int(j not in firm))
+            for j, (u, size) in enumerate(zip(plan.unknowns, sizes, strict=True))
+        ]
+        pattern = analysed(total, [(p.rows, p.cols) for p in parts], np.concatenate(late))
         finished = []
         for part in parts:
             # Values first, then matrix entries; row `total` swallows what is dropped.
@@ -239,8 +241,6 @@ class _Layout:
         return stage, history
 
     def _assign_stage(self, plan: AssignPlan) -> Stage:
-        for name, space, _ in plan.targets:
-            self._place(name, space)
         sizes = [self.sizes[space] for _, space, _ in plan.targets]
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
         values = [value for _, _, value in plan.targets]
@@ -250,6 +250,9 @@ class _Layout:
             made = self._contribution(number, kind, values, [], starts, spaces)
             if made is not None:
                 parts.append(made)
+        # Only now: while they are computed, the new vectors have no value that could be read.
+        for name, space, _ in plan.targets:
+            self._place(name, space)
         return Stage(
             kind="assign",
             parts=[self._part(part, part.rows) for part in parts],
@@ -264,10 +267,9 @@ class _Layout:
         """g, hidden, energy (and power, after the accelerations) at the new state."""
         step = AbstractStep(self.system)
         step.placeholders = self.step.placeholders
-        for name in ("q1", "p1", "v1"):
+        for name in ("q_end", "p_end"):
             self._place(name, "q")
-        q, p, v = (SX.sym(name) for name in ("q1", "p1", "v1"))
-        self.spaces |= {"q1": "q", "p1": "q", "v1": "q"}
+        q, p, v = (SX.sym(name) for name in ("q_end", "p_end", "v1"))
         t = step.t1 = self.step.t1
         stages = []
         targets = [("g_end", "c", step.g(q, t)), ("hidden_end", "c", step.hidden(q, v, t))]
@@ -299,7 +301,7 @@ class _Layout:
         spaces = spaces or [self.spaces[u.name()] for u in unknowns]
         sizes = {"q": kind.coordinates.shape[1], "c": kind.rows.shape[1]}
         vectors = _LocalVectors(self.spaces, sizes)
-        values, owners = [], []
+        values, owners, numbers = [], [], []
         for e, (expression, space) in enumerate(zip(expressions, spaces, strict=True)):
             value = self._local_value(kind, expression, space, vectors)
             if value is None:
@@ -313,6 +315,7 @@ class _Layout:
             address = np.where(index == self.sizes[space], starts[-1], starts[e] + index)
             values.append(value)
             owners.append(address)
+            numbers += [e] * value.numel()
         if not values:
             return None
         stacked = ca.vertcat(*values)
@@ -327,18 +330,26 @@ class _Layout:
             local_unknowns.append(symbol)
             size = self.sizes[self.spaces[u.name()]]
             unknown_index.append(np.where(index == size, starts[-1], starts[j] + index))
-        linear = True
+        linear, firm = True, set()
         if local_unknowns:
             z = ca.vertcat(*local_unknowns)
             columns = np.hstack(unknown_index) if unknown_index else np.zeros((instances, 0), int)
             jacobian = ca.jacobian(stacked, z)
             linear = not ca.depends_on(jacobian, z) if jacobian.nnz() else True
             i, j = (np.array(x, dtype=int) for x in jacobian.sparsity().get_triplet())
+            firm = self._firm(jacobian, numbers, local_unknowns, vectors)
             outputs.append(ca.vertcat(*jacobian.nonzeros()) if len(i) else SX(0, 1))
             rows = np.hstack([rows, rows[:, i]]) if len(i) else rows
             cols = np.hstack([cols, columns[:, j]]) if len(i) else cols
         function, gather = self._compiled_inputs(number, kind, vectors, ca.vertcat(*outputs))
-        return Contribution(function, gather, rows, cols, linear)
+        return Contribution(function, gather, rows, cols, linear, firm)
+
+    def _firm(self, jacobian: SX, numbers: list[int], unknowns: list[SX], vectors) -> set[int]:
+        """Unknowns with a diagonal block that does not vanish with h."""
+        still = ca.sparsify(ca.substitute(jacobian, vectors.scalar("h"), SX(0)))
+        owner = [j for j, u in enumerate(unknowns) for _ in range(u.numel())]
+        i_all, j_all = still.sparsity().get_triplet()
+        return {owner[j] for i, j in zip(i_all, j_all, strict=True) if numbers[i] == owner[j]}
 
     def _local_value(self, kind: Kind, expression: SX, space: str, vectors) -> SX | None:
         """The part of an abstract expression that one kind contributes, in its local vectors."""

@@ -21,9 +21,9 @@ from taut.kernel.step_code import FALLING, LIMIT, NOTES, ROUNDOFF, SMALL, STALLE
 
 SOLVE, ASSIGN, SUM = 0, 1, 2
 (
-    N, C, STAGES, FIRST_STAGE, Q, P1, V, CQ, P, CP, Q1, V1, DQ, DP, TANGENT, G, HIDDEN, ENERGY, POWER,
-    SCALARS, PAR, PARS, CONSERVATIVE, LANES, IN, OUT, SCALE,
-) = range(27)  # fmt: skip
+    N, C, STAGES, FIRST_STAGE, Q, RESULT, V, CQ, P, CP, Q1, V1, DQ, DP, TANGENT, G, HIDDEN, ENERGY, POWER,
+    SCALARS, PAR, PARS, CONSERVATIVE, LANES, IN, OUT, SCALE, P_END,
+) = range(HEADER := 28)  # fmt: skip
 (
     KIND, PARTS, WORK, WORK_LENGTH, SIZE, BLOCKS, LINEAR, MEMORY, HISTORY_AT, ORDER, START, COLUMN,
     DIAGONAL, MIRROR, ROW, RIGHT, BLOCK_TABLE, PART_TABLE, WATCH,
@@ -93,7 +93,7 @@ class Machine:
     def __init__(
         self, *, n, c, bank, vectors, scalars, parameters, constants, stages, conservative
     ) -> None:
-        self._ints: list[int] = [0] * 27
+        self._ints: list[int] = [0] * HEADER
         self._floats = bank + 1  # the last slot of the bank is always zero
         self.zero = bank
         lanes = stages[-1].parts[0].gather.shape[2]
@@ -114,7 +114,8 @@ class Machine:
             IN: self._space(widest * lanes), OUT: self._space(longest * lanes), SCALE: self._space(1),
         }  # fmt: skip
         names = {
-            Q: "q", P1: "p1", V: "v", CQ: "cq", P: "p", CP: "cp", Q1: "q1", V1: "v1", DQ: "dq", DP: "dp",
+            Q: "q", RESULT: "result", V: "v", CQ: "cq", P: "p", CP: "cp", Q1: "q_end", P_END: "p_end",
+            V1: "v1", DQ: "dq", DP: "dp",
             TANGENT: "tangent", G: "g_end", HIDDEN: "hidden_end", ENERGY: "energy_end", POWER: "power_end",
         }  # fmt: skip
         for key, name in names.items():
@@ -349,7 +350,7 @@ def add_up(ints, floats):
         y = floats[ints[CQ] + i] + floats[ints[DQ] + i]
         floats[ints[Q1] + i] = floats[ints[Q] + i] + y
         y = floats[ints[CP] + i] + floats[ints[DP] + i]
-        floats[ints[P1] + i] = (floats[ints[P] + i] + y) + floats[ints[TANGENT] + i]
+        floats[ints[P_END] + i] = (floats[ints[P] + i] + y) + floats[ints[TANGENT] + i]
 
 
 @njit(nogil=True, cache=True)
@@ -364,6 +365,7 @@ def commit(ints, floats):
         floats[ints[P] + i] = p + y
         floats[ints[CP] + i] = y - (floats[ints[P] + i] - p)
         floats[ints[V] + i] = floats[ints[V1] + i]
+        floats[ints[RESULT] + i] = floats[ints[P_END] + i]
 
 
 @njit(nogil=True, cache=True)
@@ -411,7 +413,7 @@ def take_notes(ints, floats, notes, iterations):
 def exchange(ints, floats, state, out):
     """Copy the state into the bank, or (`out`) back."""
     n = ints[N]
-    places = (ints[Q], ints[P1], ints[V], ints[CQ], ints[P], ints[CP])
+    places = (ints[Q], ints[RESULT], ints[V], ints[CQ], ints[P], ints[CP])
     for k in range(HEAD):
         for i in range(n):
             if out:
@@ -447,8 +449,6 @@ def run(ints, floats, base, state, par, notes, count):
             t0 + (k0 + made + 1) * h,
             h,
         )
-        for i in range(ints[N]):  # a failed step must leave the tangent momentum as it was
-            floats[ints[P1] + i] = state[ints[N] + i] if made == 0 else floats[ints[P1] + i]
         iterations = one_step(ints, floats, base)
         if iterations < 0:
             notes[OK] = 0.0

@@ -17,7 +17,7 @@ from taut.model.system import System
 
 SX = ca.SX
 SCALARS = ("t", "t1", "h")
-# Arguments that a term's functions do not look at, by the form of the system.
+# Arguments that an energy's functions do not look at, by the form of the system.
 IGNORED = {"lagrangian": ("p", "r"), "hamiltonian": ("a",)}
 
 
@@ -80,8 +80,9 @@ class AbstractStep:
 
     def _call(self, operator: str, time: SX, **arguments: SX) -> SX:
         symbol = SX.sym(f"{operator}{len(self.placeholders)}")
-        for name in IGNORED[self.form]:
-            arguments.pop(name, None)
+        if operator != "hidden_rate":  # constraints look at a in every form
+            for name in IGNORED[self.form]:
+                arguments.pop(name, None)
         self.placeholders.append(Placeholder(symbol, operator, arguments, time))
         return symbol
 

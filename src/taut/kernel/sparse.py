@@ -2,7 +2,8 @@
 
 The matrices of large steps are of the form [[A, Gᵀ], [G, 0]].  Rows and columns are ordered by
 minimum degree under one rule that makes pivoting unnecessary: a multiplier comes after all the
-coordinates it touches, so its pivot is a Schur complement −G A⁻¹ Gᵀ.  The numeric factorisation
+coordinates it touches, so its pivot is a Schur complement −G A⁻¹ Gᵀ.  The same rule holds within A
+for unknowns whose own diagonal vanishes with the step size.  The numeric factorisation
 (row by row, dense work row) runs inside the compiled loop; a pivot that is tiny for its row is
 reported instead of being used.
 """
@@ -63,8 +64,9 @@ def analysed(n: int, entries: list[tuple[np.ndarray, np.ndarray]], late: np.ndar
     ----------
     entries : list of (rows, cols)
         Where the matrix may be nonzero; columns below 0 and rows or columns ≥ n are ignored.
-    late : ndarray of bool, shape (n,)
-        Unknowns with an empty diagonal block, to be eliminated after their neighbours.
+    late : ndarray of int, shape (n,)
+        An unknown is eliminated after all its neighbours with a lower number here: 0 for those
+        with a pivot of their own, more for those that get one from their neighbours.
     """
     neighbours: list[set[int]] = [set() for _ in range(n)]
     for rows, cols in entries:
@@ -98,8 +100,8 @@ def _minimum_degree(neighbours: list[set[int]], late: np.ndarray) -> list[int]:
     import heapq
 
     n = len(neighbours)
-    waits = [sum(not late[j] for j in neighbours[i]) if late[i] else 0 for i in range(n)]
-    touching = [[j for j in neighbours[i] if late[j]] if not late[i] else [] for i in range(n)]
+    waits = [sum(late[j] < late[i] for j in neighbours[i]) for i in range(n)]
+    touching = [[j for j in neighbours[i] if late[j] > late[i]] for i in range(n)]
     heap = [(len(neighbours[i]), i) for i in range(n) if waits[i] == 0]
     heapq.heapify(heap)
     done = [False] * n

@@ -52,14 +52,15 @@ class ProjectedEuler(Method):
     def program(self, step: Step) -> None:
         v, rate = reduced_euler(step)
         h, t1 = step.h, step.t1
-        # q₁ = q̂ + h w with  M(q̂) w = −G(q̂)ᵀν,  g(q₁) = 0.
+        # q₁ = q̂ + h w with  M(q̂) w = r,  r = −G(q̂)ᵀν,  g(q₁) = 0.
         landed = step.moved(h * v)
         p1 = step.p + h * rate
-        w, nu = step.unknown("w"), step.unknown("nu", "c")
+        w, r, nu = step.unknown("w"), step.unknown("r"), step.unknown("nu", "c")
         dq = h * (v + w)
         q1 = step.moved(dq)
         step.solve(
-            (w, step.respond(landed, v, p1, w, -step.push(landed, t1, nu), t1)),
+            (r, r + step.push(landed, t1, nu)),
+            (w, step.respond(landed, v, p1, w, r, t1)),
             (nu, step.g(q1, t1)),
             watch=w,
         )

@@ -115,7 +115,7 @@ def _claims(study: Study) -> list[tuple[str, str, str, str]]:
          f"{_signed(plain['energy slope'])} per second", _verdict(plain["energy drifts"])),
         ("2: projected symplectic Euler", "H grows linearly",
          f"{_signed(projected['energy slope'])} per second",
-         _verdict(projected["energy drifts"], f"{ratio:.0f} times slower, hidden for 50 s")),
+         _verdict(projected["energy drifts"], f"{ratio:.0f} times slower")),
         _energy("3a: true H", "3a", x["zg-double@0.01"]["energy"]),
         _range("3a: H − H₀", x["zg-double@0.01"]),
         _energy("3b: true H, printed velocities", "3b", fast["energy as printed"]),
@@ -142,7 +142,7 @@ def _energy(what: str, example: str, ours: float, note: str = "") -> tuple[str, 
 def _range(what: str, found: dict[str, Any]) -> tuple[str, str, str, str]:
     """A band in which the energy stays, also over many steps."""
     long = found["long run"]
-    stays = abs(long["drift"]) + long["half width"] < 0.02
+    stays = abs(long["drift"]) < 0.02 and long["half width"] < 0.1
     note = f"drift in 10⁵ steps {_share(long['drift'], long['half width'])} of the band"
     return what, "oscillates", _band(found), _verdict(stays, note)
 
@@ -268,8 +268,8 @@ def _comparison(page: Page, study: Study) -> None:
         "energy of symplectic Euler, and of symplectic Euler with projection, grows linearly. "
         "Here all three run from the same start near the bottom with step 0.03 s (p implicit, q "
         "explicit). The energy of plain symplectic Euler grows and the mass leaves the sphere. "
-        "Projection repairs the constraint; the growth that remains is hidden by the oscillation "
-        "for 50 s and is plain after 500 s. The time element has none.",
+        "Projection repairs the constraint; the growth that remains is smaller than the "
+        "oscillation for 50 s and is plain after 500 s. The time element has none.",
     )
     rows = [
         (

@@ -1,0 +1,139 @@
+"""The certificate measures, on every step, and is honest for bad methods and forced systems."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import taut
+
+x, y = Q = taut.coordinates("x y")
+vx, vy = taut.velocities(Q)
+
+
+def pendulum(**options) -> taut.System:
+    return taut.System(Q, mass=[1, 1], potential=10 * y, constraints=[x**2 + y**2 - 1], **options)
+
+
+def run_of(system=None, **changes):
+    settings = {"q0": [0.6, -0.8], "v0": 0, "duration": 10, "step": 0.01} | changes
+    return taut.simulate(system or pendulum(), **settings)
+
+
+def test_maxima_cover_steps_that_are_not_stored():
+    full, sparse = run_of(), run_of(every=1000)
+    a, b = full.certificate.to_dict(), sparse.certificate.to_dict()
+    assert len(sparse.t) == 2
+    for key in ("max_g", "max_hidden", "energy_band", "energy_drift", "newton_iterations_mean"):
+        assert a[key] == b[key]
+    assert a["energy_band"] == pytest.approx(np.ptp(full.energy), rel=1e-9)
+    assert a["max_g"] == pytest.approx(np.abs(full.constraints).max(), abs=3e-16)
+
+
+def test_energy_balance_of_a_damped_pendulum():
+    """Friction takes energy; the balance closes to the order of the method."""
+    system = pendulum(forces=[-vx / 5, -vy / 5])
+    bands = []
+    for step in (0.02, 0.01):
+        run = run_of(system, step=step)
+        facts = run.certificate.to_dict()
+        assert facts["energy_is_balance"]
+        # The work by Simpson's rule on the stored states, another road than the books'.
+        power = -(run.v**2).sum(axis=1) / 5
+        simpson = (power[0:-1:2] + 4 * power[1::2] + power[2::2]).sum() * step / 3
+        assert facts["work"] == pytest.approx(simpson, rel=1e-4)
+        assert facts["work"] == pytest.approx(run.energy[-1] - run.energy[0], abs=2e-3)
+        bands.append(facts["energy_band"])
+        assert "energy − work" in str(run.certificate)
+    assert bands[0] / bands[1] == pytest.approx(4, rel=0.1)
+
+
+def test_energy_balance_of_a_moving_constraint():
+    """A string that is drawn in does work −λ ∂g/∂t (here by a hand-derived reference)."""
+    length = 1 - taut.t / 20
+    system = taut.System(Q, mass=[1, 1], potential=10 * y, constraints=[x**2 + y**2 - length**2])
+    run = taut.simulate(system, q0=[0.6, -0.8], v0=[-0.03, 0.04], duration=8, step=0.01)
+    facts = run.certificate.to_dict()
+    assert facts["work"] == pytest.approx(run.energy[-1] - run.energy[0], abs=5e-3)
+    # Angle form: L² θ̈ + 2 L L̇ θ̇ + 10 L sin θ = 0, tension · (−L̇) is the power.
+    ell = 1 - run.t / 20
+    theta_dot = (run.q[:, 0] * run.v[:, 1] - run.q[:, 1] * run.v[:, 0]) / ell**2
+    tension = ell * theta_dot**2 - 10 * run.q[:, 1] / ell
+    power = tension / 20
+    trapezoid = ((power[1:] + power[:-1]) / 2).sum() * 0.01
+    assert facts["work"] == pytest.approx(trapezoid, rel=1e-3)
+    assert facts["energy_band"] < 1e-2
+
+
+def test_bad_method_is_told_so():
+    z = sp.Symbol("z", real=True)
+    system = taut.System(
+        [x, y, z], mass=[1, 1, 1], potential=z, constraints=[x**2 + y**2 + z**2 - 1]
+    )
+    start = {"q0": [0, np.sin(0.1), -np.cos(0.1)], "v0": [0.06, 0, 0], "duration": 60, "step": 0.03}
+    text = str(taut.simulate(system, **start, method="symplectic-euler").certificate)
+    assert "drifts" in text
+    assert "not kept" in text
+    assert "not symplectic" in text
+    good = str(taut.simulate(system, **start, method="rattle").certificate)
+    assert "drifts" not in good
+    assert "not" not in good
+    assert "round-off" in good
+
+
+def test_a_fall_is_no_drift():
+    """Within a fraction of an oscillation the energy error has a trend, which proves nothing."""
+    run = run_of(duration=0.3, step=0.001)
+    assert run.certificate.energy.significant
+    assert not run.certificate.drifts
+    assert "too short to tell" in str(run.certificate)
+
+
+def test_watched_laws():
+    px, py = taut.momenta(Q)
+    free = taut.System(Q, mass=[1, 2], potential=(x**2 + y**2) / 2)
+    run = taut.simulate(
+        free, q0=[1, 0], v0=[0, 1], duration=20, step=0.01, laws={"L": x * py - y * px, "E1": px**2 + x**2}
+    )
+    kept, broken = run.certificate.watched
+    assert kept.largest_change > 0.1, "unequal masses: angular momentum is not conserved"
+    assert broken.largest_change < 1e-4
+    assert run.certificate.to_dict()["laws"]["E1"]["first"] == 1.0
+    with pytest.raises(taut.ModelError, match="nobody"):
+        run_of(laws=[sp.Symbol("nobody")])
+    with pytest.raises(taut.InputError, match="laws"):
+        run_of(laws="everything")
+
+
+def test_batch_certificate_is_the_worst():
+    angles = np.array([0.1, 1.0, 2.0])
+    starts = np.stack([np.sin(angles), -np.cos(angles)], axis=1)
+    run = run_of(q0=starts)
+    singles = [run_of(q0=row).certificate.energy.band for row in starts]
+    parts = [run[i].certificate.energy.band for i in range(3)]
+    assert parts == singles
+    assert run.certificate.max_g == max(run_of(q0=row).certificate.max_g for row in starts)
+
+
+def test_redundant_constraints_are_named():
+    system = taut.System(
+        Q, mass=[1, 1], potential=10 * y,
+        constraints={"rod": x**2 + y**2 - 1, "again": 3 * x**2 + 3 * y**2 - 3},
+    )  # fmt: skip
+    run = run_of(system)
+    assert run.certificate.redundant == ("again",)
+    assert "again" in str(run.certificate)
+
+
+def test_dict_is_plain():
+    import json
+
+    json.dumps(run_of().certificate.to_dict())
+
+
+def test_html_is_escaped():
+    run = run_of(laws={"<b>": x**2 + y**2})
+    html = run.certificate._repr_html_()
+    assert "&lt;b&gt;" in html
+    assert "<b>" not in html

@@ -1,0 +1,78 @@
+"""The drift estimate: finds drifts, does not invent them, and its interval is honest."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from taut.diagnose.drift import drift_of
+
+
+def noise(rng, n: int, rho: float) -> np.ndarray:
+    """An AR(1) series with unit variance."""
+    e = rng.standard_normal(n) * np.sqrt(1 - rho**2)
+    y = np.empty(n)
+    y[0] = rng.standard_normal()
+    for k in range(1, n):
+        y[k] = rho * y[k - 1] + e[k]
+    return y
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.5, 0.9])
+def test_interval_covers_the_truth(rho):
+    """Without a drift the 95 % interval contains zero about as often as it says."""
+    rng = np.random.default_rng(1)
+    inside = 0
+    for _ in range(400):
+        y = noise(rng, 200, rho)
+        d = drift_of(y, 1.0, 200.0, float(np.ptp(y)))
+        inside += abs(d.slope) <= d.half_width
+    assert inside >= 0.92 * 400
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.9])
+def test_slope_is_unbiased_and_found(rho):
+    rng = np.random.default_rng(2)
+    slopes, found = [], 0
+    for _ in range(100):
+        y = noise(rng, 250, rho) + 0.2 * np.arange(250)
+        d = drift_of(y, 1.0, 250.0, float(np.ptp(y)))
+        slopes.append(d.slope)
+        found += d.significant
+    assert found >= (97 if rho == 0.0 else 85)
+    assert np.mean(slopes) == pytest.approx(0.2, rel=0.02)
+
+
+def test_bent_drift_is_a_drift():
+    """Growth that accelerates is not mistaken for slow noise."""
+    t = np.arange(256.0)
+    y = t**2 + 500 * np.sin(t)
+    d = drift_of(y, 1.0, 256.0, float(np.ptp(y)))
+    assert d.significant
+    assert d.relative == pytest.approx(1.0, abs=0.1)
+
+
+@pytest.mark.parametrize("periods", [3.3, 10.7, 60.2])
+def test_oscillation_is_no_drift(periods):
+    y = np.sin(2 * np.pi * periods * np.arange(256) / 256)
+    assert not drift_of(y, 1.0, 256.0, 2.0).significant
+
+
+def test_units_of_time():
+    """The slope is per unit of time, the relative drift is not."""
+    y = np.linspace(0, 1, 64) + 1e-3 * np.sin(np.arange(64))
+    slow, fast = drift_of(y, 1.0, 64.0, 1.0), drift_of(y, 0.5, 32.0, 1.0)
+    assert fast.slope == pytest.approx(2 * slow.slope)
+    assert fast.relative == pytest.approx(slow.relative)
+
+
+def test_too_few_values_claim_nothing():
+    d = drift_of(np.array([0.0, 1.0, 2.0]), 1.0, 3.0, 2.0)
+    assert np.isinf(d.half_width)
+    assert not d.significant
+
+
+def test_no_band_no_drift():
+    d = drift_of(np.zeros(64), 1.0, 64.0, 0.0)
+    assert d.relative == 0.0
+    assert not d.significant
