@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from taut.diagnose.drift import drift_of
+from taut.diagnose.drift import drift_of, pooled
 
 
 def noise(rng, n: int, rho: float) -> np.ndarray:
@@ -76,3 +76,15 @@ def test_no_band_no_drift():
     d = drift_of(np.zeros(64), 1.0, 64.0, 0.0)
     assert d.relative == 0.0
     assert not d.significant
+
+
+def test_many_trajectories_are_judged_together():
+    """Of many driftless trajectories some look like drifting; together they do not."""
+    rng = np.random.default_rng(3)
+    series = [noise(rng, 100, 0.3) for _ in range(300)]
+    drifts = [drift_of(y, 1.0, 100.0, float(np.ptp(y))) for y in series]
+    assert any(d.significant for d in drifts)
+    assert not pooled(drifts).significant
+    tilted = [drift_of(y + 0.01 * np.arange(100), 1.0, 100.0, float(np.ptp(y))) for y in series]
+    assert pooled(tilted).significant
+    assert pooled(drifts[:1]) is drifts[0]

@@ -81,6 +81,22 @@ def drift_of(means: np.ndarray, block_time: float, duration: float, band: float)
     return Drift(slope, float(_t95(freedom) * error), duration, band)
 
 
+def pooled(drifts: list[Drift]) -> Drift:
+    """The mean drift of many trajectories, in units of the largest band.
+
+    With four or more trajectories the interval comes from their scatter, else from their own.
+    """
+    if len(drifts) == 1:
+        return drifts[0]
+    band, duration = max(d.band for d in drifts), max(d.duration for d in drifts)
+    slopes = np.array([d.relative * band / duration for d in drifts])
+    if len(drifts) >= 4:
+        half = _t95(len(drifts) - 1) * slopes.std(ddof=1) / np.sqrt(len(drifts))
+    else:
+        half = np.sqrt(sum((d.relative_half_width * band / duration) ** 2 for d in drifts)) / len(drifts)
+    return Drift(float(slopes.mean()), float(half), duration, band)
+
+
 def _t95(freedom: float) -> float:
     """Two-sided 95 % point of Student's t."""
     from scipy.special import stdtrit

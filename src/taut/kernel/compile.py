@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -33,6 +35,8 @@ class CompiledStep:
         Length of the state.
     lanes : int
         Trajectories that advance together.
+    guard : context manager
+        A lock if the step works on memory of its own, which one thread at a time may use.
     """
 
     system: System
@@ -45,6 +49,7 @@ class CompiledStep:
     chart: tuple[int, ...] | None
     program: Any = field(repr=False)
     alive: Any = field(repr=False)
+    guard: Any = field(default_factory=nullcontext, repr=False)
 
     def first_memory(self, q: np.ndarray, p: np.ndarray, v: np.ndarray) -> np.ndarray:
         """What the step remembers before its first call."""
@@ -115,6 +120,7 @@ class Workshop:
             chart,
             program,
             program,
+            threading.Lock(),
         )
 
     def program(self, method: Method, keep: tuple[int, ...], chart=None) -> FusedProgram:

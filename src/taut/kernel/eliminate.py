@@ -27,7 +27,8 @@ def solve_linear(matrix: SX, right: SX) -> SX:
         return SX(0, 1)
     if matrix.is_constant():
         inverse = np.linalg.inv(np.array(ca.DM(matrix)))
-        inverse[np.abs(inverse) < 1e-15 * np.abs(inverse).max()] = 0.0
+        size = np.abs(inverse)  # what is tiny in its row and in its column is round-off
+        inverse[size < 1e-15 * np.minimum(size.max(1)[:, None], size.max(0))] = 0.0
         return ca.densify(ca.mtimes(SX(ca.sparsify(ca.DM(inverse))), right))
     if n <= 3 and matrix.nnz() > n:
         return _by_cofactors(ca.densify(matrix), right)
@@ -58,6 +59,8 @@ def solve_linear(matrix: SX, right: SX) -> SX:
             for j, e in rows[k].items():
                 if j > k:
                     rows[i][j] = rows[i][j] - factor * e if j in rows[i] else -(factor * e)
+                    if rows[i][j].is_zero():
+                        del rows[i][j]
             b[i] = b[i] - factor * b[k]
     x: list[SX] = [SX(0)] * n
     for k in reversed(range(n)):

@@ -302,7 +302,7 @@ def emit_operation(e: Emitter, op: int, x: list[str], function: ca.Function) -> 
         return e.select(e.compare("ogt", x[0], x[1]), x[0], x[1])
     if op == ca.OP_SIGN:
         signed = e.intrinsic("copysign", one, x[0])
-        return e.select(e.compare("une", x[0], zero), signed, x[0])
+        return e.select(e.compare("one", x[0], zero), signed, x[0])
     if op == ca.OP_IF_ELSE_ZERO:
         return e.select(e.compare("une", x[0], zero), x[1], zero)
     if op == ca.OP_NOT:

@@ -131,12 +131,15 @@ class Mechanics:
             times = np.broadcast_to(np.asarray(t, float), (len(q),))
             rows = zip(q, y, times, strict=True)
             return np.array([self._inverted(a, b, s, par, name, tangent) for a, b, s in rows])
+        def residual(x):
+            return y + self.apply("link", t, par, q=q, **{name: x})
+
         x, last = np.zeros(self.n), np.inf
-        for _ in range(50):
-            residual = y + self.apply("link", t, par, q=q, **{name: x})
+        rest = residual(x)
+        for _ in range(100):
             matrix = self.derivative("respond", tangent, t, par, q=q, **{name: x})
-            change = solve(matrix, residual)  # ∂link/∂x = respond's matrix, which is −Hessian
-            x = x - change
+            change = solve(matrix, rest)  # ∂link/∂x = respond's matrix, which is −Hessian
+            x, change, rest = _shortened(residual, x, change, rest)
             size = np.abs(change).max()
             if size <= 1e-15 * np.abs(x).max() or (size >= last and size <= 1e-9 * np.abs(x).max()):
                 break
@@ -194,6 +197,18 @@ class Mechanics:
         schur = g @ response
         multipliers = np.linalg.lstsq(schur, g @ free + bend, rcond=1e-12)[0]
         return free - response @ multipliers, multipliers
+
+
+def _shortened(residual, x, change, rest):
+    """Newton's step x − change, halved until it does not leave the domain or make things worse."""
+    limit = 2.0 * np.abs(rest).max()
+    for _ in range(60):
+        with np.errstate(all="ignore"):
+            there = residual(x - change)
+        if np.abs(there).max() <= limit:
+            break
+        change = 0.5 * change
+    return x - change, change, there
 
 
 def solve(matrix: sparse.spmatrix, right: np.ndarray) -> np.ndarray:

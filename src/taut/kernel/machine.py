@@ -65,7 +65,8 @@ class Part:
                 else np.full((spare, table.shape[1]), -1)
             )
             padded = np.concatenate([table, tail]).astype(np.int64)
-            return padded.reshape(-1, lanes, table.shape[1]).transpose(0, 2, 1).copy()
+            shape = (len(padded) // lanes, lanes, table.shape[1])  # a kernel may have no inputs
+            return padded.reshape(shape).transpose(0, 2, 1).copy()
 
         return cls(address, grouped(gather, True), grouped(target, False))
 
@@ -370,7 +371,7 @@ def commit(ints, floats):
 
 @njit(nogil=True, cache=True)
 def one_step(ints, floats, base):
-    """All stages once; Newton iterations, or −1."""
+    """All stages once; Newton iterations, or −1 if one failed or the energy is not finite."""
     total = 0
     for k in range(ints[STAGES]):
         stage = ints[FIRST_STAGE] + STAGE_LENGTH * k
@@ -384,7 +385,7 @@ def one_step(ints, floats, base):
             assign(ints, floats, stage)
         else:
             add_up(ints, floats)
-    return total
+    return total if abs(floats[ints[ENERGY]]) < np.inf else -1
 
 
 @njit(nogil=True, cache=True)

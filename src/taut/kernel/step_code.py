@@ -6,8 +6,8 @@
 t₀, the number k of the first step, h, a threshold for the chart, then the system's parameters; step
 number k goes from t₀ + k h to t₀ + (k+1) h.  Between steps everything stays in registers.  `notes`
 accumulates what the certificate needs (see `NOTES`).  The function returns the number of steps it
-made: `count`, or less if a lane failed (its `ok` is 0 and it keeps the state before that step) or if
-the chart's condition fell below the threshold.
+made: `count`, or less if a lane failed (Newton, or an energy that is not finite; its `ok` is 0 and it
+keeps the state before that step) or if the chart's condition fell below the threshold.
 
 Newton stops when h·|Δwatch|, relative to the coordinates, is below 1e−9 and falling fast (the next
 update would be below round-off), or one iteration after it fell below 1e−8 without falling fast
@@ -59,9 +59,10 @@ class _Writer:
         bound = self._bound(state, k)
         ok, iterations, symbols, values, history = self._solves(bound)
         new = self._end(bound, symbols, values, history)
+        ok = self._finite(new["energy"], ok)
         noted = self._noted(notes, new, iterations)
         last_block = self.block
-        if e.lanes > 1 and ok is not None:
+        if e.lanes > 1:
             new["state"] = [
                 a if a == b else e.select(ok, a, b)
                 for a, b in zip(new["state"], state, strict=True)
@@ -69,7 +70,7 @@ class _Writer:
             noted = {key: e.select(ok, noted[key], notes[key]) for key in noted}
             old = [e.load("%state", self.program.n + i) for i in range(self.shown)]
             new["shown"] = [e.select(ok, a, b) for a, b in zip(new["shown"], old, strict=True)]
-        elif ok is not None:
+        else:
             e.do(f"br i1 {ok}, label %good, label %bad")
             e.label("good")
             last_block = "good"
@@ -100,7 +101,7 @@ class _Writer:
         self.block = "head"
         return state, notes, k
 
-    def _loop(self, last_block: str, new, noted, k: str, ok: str | None) -> None:
+    def _loop(self, last_block: str, new, noted, k: str, ok: str) -> None:
         """Close the loop: go on while steps are left, no lane failed and the chart is good."""
         e = self.e
         state = self.heads["state"]
@@ -113,7 +114,7 @@ class _Writer:
             lines.append(f"  {name} = phi {e.type} [ {first}, %entry ], [ {after}, %{last_block} ]")
         e.lines[self.hole] = "\n".join(lines)
         go = e.put(f"icmp ult i64 {k_next}, %count")
-        if e.lanes > 1 and ok is not None:
+        if e.lanes > 1:
             go = e.put(f"and i1 {go}, {e.all(ok)}")
         if self.program.charted:
             good = e.compare("oge", new["chart"], self.par["threshold"])
@@ -121,15 +122,15 @@ class _Writer:
         e.do(f"br i1 {go}, label %head, label %out")
         self.k_next = k_next
 
-    def _exits(self, state, notes, new, noted, k: str, ok: str | None) -> None:
+    def _exits(self, state, notes, new, noted, k: str, ok: str) -> None:
         e = self.e
         e.label("out")
         self._store(new["state"], noted)
         e.store("%notes", NOTES.index("chart"), new["chart"])
-        flag = e.constant(1.0) if ok is None or e.lanes == 1 else e.number(ok)
+        flag = e.constant(1.0) if e.lanes == 1 else e.number(ok)
         e.store("%notes", NOTES.index("ok"), flag)
         e.do(f"ret i64 {self.k_next}")
-        if e.lanes == 1 and ok is not None:
+        if e.lanes == 1:
             e.label("bad")
             self._store(state, notes)
             e.store("%notes", NOTES.index("ok"), e.constant(0.0))
@@ -204,6 +205,12 @@ class _Writer:
             "power": power,
             "chart": chart,
         }
+
+    def _finite(self, energy: str, ok: str | None) -> str:
+        """Whether the step is good: Newton converged, and the new state has a finite energy."""
+        e = self.e
+        finite = e.compare("olt", e.intrinsic("fabs", energy), e.constant(float("inf")))
+        return finite if ok is None else e.put(f"and {e.mask} {ok}, {finite}")
 
     def _noted(self, notes: dict[str, str], new: dict, iterations: str) -> dict[str, str]:
         """The accumulated notes after this step."""

@@ -230,11 +230,12 @@ class _Group:
 
     def advance(self, plan: Plan, count: int) -> None:
         """Make up to `count` steps."""
-        made, self.row, self.code = loop.march(
-            self.step.address, self.step.context, self.state, self.par, self.notes, self.addresses,
-            self.books, self.graves, self.store, self.row, plan.t0, plan.step, plan.end_step,
-            plan.first + self.done, count, plan.every, plan.last,
-        )  # fmt: skip
+        with self.step.guard:
+            made, self.row, self.code = loop.march(
+                self.step.address, self.step.context, self.state, self.par, self.notes,
+                self.addresses, self.books, self.graves, self.store, self.row, plan.t0, plan.step,
+                plan.end_step, plan.first + self.done, count, plan.every, plan.last,
+            )  # fmt: skip
         self.done += made
 
 
@@ -299,6 +300,7 @@ class _Run:
             members = list(range(at, min(at + wide, count)))
             step = self._compiled(wide, charts[at])
             self.groups.append(_Group(members, step, self.plan, self.values, len(self.numbers)))
+        self.groups[0].advance(self.plan, 0)  # compiles the loop itself, outside the clock
 
     def _compiled(self, lanes: int, chart) -> CompiledStep:
         return self.shop.step(self.method, keep=self.keep, lanes=lanes, chart=chart)

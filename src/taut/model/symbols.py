@@ -26,7 +26,14 @@ def coordinates(names: str) -> tuple[sp.Symbol, ...]:
     >>> taut.coordinates("x1:3")
     (x1, x2)
     """
-    found = sp.symbols(names, real=True, seq=True)
+    try:
+        found = sp.symbols(names, real=True, seq=True)
+    except (TypeError, ValueError) as error:
+        raise ModelError(
+            "these are no names for coordinates",
+            expected='names in one string, as in taut.coordinates("x y")',
+            received=repr(names),
+        ) from error
     return tuple(found)
 
 
@@ -91,21 +98,25 @@ class Vocabulary:
         """`expression` in our symbols; an unknown symbol or a non-number is an error."""
         try:
             expr = sp.sympify(expression)
-        except (sp.SympifyError, TypeError, AttributeError, SyntaxError) as error:
+        except (sp.SympifyError, TypeError, ValueError, AttributeError, SyntaxError) as error:
             raise ModelError(
                 f"{where} is not an expression",
                 expected="a SymPy expression or a number",
                 received=repr(expression)[:80],
             ) from error
-        if not isinstance(expr, sp.Expr):
+        if not isinstance(expr, sp.Expr) or expr.is_Matrix or isinstance(expr, sp.Lambda):
             raise ModelError(
                 f"{where} is not a scalar expression",
                 expected="a SymPy expression or a number",
                 received=f"{type(expr).__name__}: {str(expr)[:80]}",
             )
-        if (expr.is_Number and not expr.is_finite) or expr.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
+        if expr.has(sp.nan, sp.zoo, sp.oo, -sp.oo) or not all(map(_fits, expr.atoms(sp.Number))):
             raise ModelError(
                 f"{where} is not finite", expected="finite numbers", received=str(expr)[:80]
+            )
+        if expr.has(sp.I) or expr.is_extended_real is False:
+            raise ModelError(
+                f"{where} is complex", expected="real numbers", received=str(expr)[:80]
             )
         if expr.is_number:
             return expr
@@ -116,6 +127,13 @@ class Vocabulary:
             # Derivatives first: x(t).diff(t) contains x(t).
             derivatives = {d: o for d, o in self._foreign.items() if isinstance(d, sp.Derivative)}
             expr = expr.xreplace(derivatives).xreplace(self._foreign)
+            left = [d for d in expr.atoms(sp.Derivative) if any(s.name == "t" for s in d.variables)]
+            if left:
+                raise ModelError(
+                    f"{where} contains {left[0]}",
+                    expected="coordinates and their first derivatives",
+                    received=str(expr)[:120],
+                )
         table, unknown = {}, []
         for symbol in expr.free_symbols:
             own = self._ours.get(symbol.name)
@@ -132,3 +150,11 @@ class Vocabulary:
                 remedy="add it to coordinates, or give it a value in parameters={…}",
             )
         return expr.xreplace(table) if table else expr
+
+
+def _fits(number: sp.Number) -> bool:
+    """Whether a number is one of float64 too."""
+    try:
+        return abs(float(number)) < float("inf")
+    except OverflowError:
+        return False

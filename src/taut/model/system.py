@@ -162,11 +162,11 @@ class System:
 
     def _words(self, coordinates, velocities, momenta, parameters) -> Vocabulary:
         """Fix the names of everything, once."""
-        q = tuple(sp.sympify(c) for c in coordinates)
+        q = tuple(sp.Symbol(c) if isinstance(c, str) else c for c in _listed("coordinates", coordinates))
         if not q:
             raise ModelError("a system needs at least one coordinate", received="none")
-        v = tuple(velocities) if velocities is not None else velocities_of(q)
-        p = tuple(momenta) if momenta is not None else momenta_of(q)
+        v = _listed("velocities", velocities) if velocities is not None else velocities_of(q)
+        p = _listed("momenta", momenta) if momenta is not None else momenta_of(q)
         for label, group in (("velocities", v), ("momenta", p)):
             if len(group) != len(q):
                 raise ModelError(
@@ -177,9 +177,10 @@ class System:
         if parameters is None:
             parameters = {}
         elif not isinstance(parameters, Mapping):
-            parameters = dict.fromkeys(parameters)
-        defaults = {k if isinstance(k, str) else name_of(k): x for k, x in parameters.items()}
-        symbols = [sp.Symbol(name, real=True) for name in defaults]
+            parameters = dict.fromkeys(_listed("parameters", parameters))
+        given = [(k if isinstance(k, str) else name_of(k), x) for k, x in parameters.items()]
+        defaults = dict(given)
+        symbols = [sp.Symbol(name, real=True) for name, _ in given]
         words = Vocabulary(q, v, p, symbols)
         self.coordinates, self.velocities, self.momenta, _ = words.groups
         for foreign, own in zip(q, self.velocities, strict=True):
@@ -230,6 +231,7 @@ class System:
                 if name not in known:
                     raise UnknownName("coordinate", name, known)
             forces = [by_name.get(name, 0) for name in known]
+        forces = _listed("forces", forces)
         if len(forces) != self.n:
             raise ModelError(
                 "forces do not fit the coordinates",
@@ -274,6 +276,9 @@ class System:
             if term.kind == "constraint":
                 count = term.instances * len(term.expressions)
                 names += term.names or [f"g{len(names) + i}" for i in range(count)]
+        twice = sorted({name for name in names if names.count(name) > 1}) if names else []
+        if twice:
+            raise ModelError(f"constraints share the name {', '.join(twice)}", remedy="rename one")
         self.constraint_names = tuple(names)
 
     def _check_mass(self, form: str, given: Any) -> None:
@@ -294,8 +299,8 @@ class System:
                 matrix = np.array(evaluate(*values), dtype=float)
             if not np.all(np.isfinite(matrix)):
                 return  # outside the domain at a random point: nothing can be said here
-            _, s, vt = np.linalg.svd(matrix)
-            if s[-1] > 1e-12 * max(s[0], 1e-300):
+            _, s, vt = np.linalg.svd(balanced(matrix))
+            if s[-1] > 1e-12 * s[0]:
                 return
             null = vt[-1]
         assert null is not None
@@ -366,6 +371,12 @@ class System:
     def values(self, overrides: Mapping[Any, float] | None = None) -> np.ndarray:
         """Parameter values in order, defaults replaced by `overrides`; a missing one is an error."""
         values = dict(self.parameters)
+        if overrides is not None and not isinstance(overrides, Mapping):
+            raise InputError(
+                "parameters is not a mapping",
+                expected="parameters={name: value, …}",
+                received=repr(overrides)[:80],
+            )
         for key, value in (overrides or {}).items():
             name = key if isinstance(key, str) else name_of(key)
             if name not in values:
@@ -452,12 +463,29 @@ class System:
 def _named(constraints: Sequence[Any] | Mapping[str, Any]) -> tuple[list[str], list[Any]]:
     if isinstance(constraints, Mapping):
         return [str(k) for k in constraints], list(constraints.values())
-    if isinstance(constraints, sp.Expr) or not hasattr(constraints, "__iter__"):
-        raise ModelError(
-            "constraints must be a list", expected="constraints=[…]", received=str(constraints)[:80]
-        )
-    listed = list(constraints)
+    listed = _listed("constraints", constraints)
     return [f"g{i}" for i in range(len(listed))], listed
+
+
+def _listed(what: str, given: Any) -> tuple[Any, ...]:
+    """The members of a sequence (a SymPy matrix too), but not the letters of a string."""
+    if isinstance(given, str | sp.Expr) and not getattr(given, "is_Matrix", False):
+        given = None
+    try:
+        return tuple(given)
+    except TypeError as error:
+        raise ModelError(
+            f"{what} must be a list", expected=f"{what}=[…]", received=str(given)[:80]
+        ) from error
+
+
+def balanced(matrix: np.ndarray) -> np.ndarray:
+    """D A D for a symmetric A, with rows of like size: what is singular then is so in any units."""
+    for _ in range(3):
+        size = np.sqrt(np.abs(matrix).max(axis=1))
+        scale = 1.0 / np.where(size > 0.0, size, 1.0)
+        matrix = scale[:, None] * matrix * scale
+    return matrix
 
 
 def _number(value: Any, what: str) -> float:
