@@ -88,10 +88,12 @@ def march(
     for lane in range(lanes):
         for i in range(COUNT):
             notes[i, lane] = books[lane, i]
+    revive(state, notes, books)
     code = DONE
     while k < end and code == DONE:
-        # All lanes have made the same number of steps, so their blocks fill up together.
-        room = int(books[0, BLOCK_LENGTH] - books[0, IN_BLOCK])
+        # All lanes alive have made the same number of steps, so their blocks fill up together.
+        lead = alive(books)
+        room = int(books[lead, BLOCK_LENGTH] - books[lead, IN_BLOCK])
         ask = min(end - k, every - k % every, room)
         if k + ask == last and end_h != h:
             ask -= 1
@@ -102,29 +104,30 @@ def march(
             par[0], par[1], par[2] = t0 + k * h, 0.0, end_h
         made = call_steps(address, context, addresses[0], addresses[1], addresses[2], ask)
         if made < ask or lanes > 1:
-            alive = 0
+            # With lanes, a step counts as made if any of them could make it.
+            good = made - (1 if lanes > 1 else 0)
             for lane in range(lanes):
                 if notes[OK, lane] == 0.0 and books[lane, FAILED_AT] < 0.0:
-                    books[lane, FAILED_AT] = k + made - (1 if lanes > 1 else 0)
-                    books[lane, STEPS] += made - (1 if lanes > 1 else 0)
+                    books[lane, FAILED_AT] = k + good
+                    books[lane, STEPS] += good
+                    books[lane, IN_BLOCK] += good
                     for i in range(COUNT):
                         books[lane, i] = notes[i, lane]
                     graves[:, lane] = state[:, lane]
-                if books[lane, FAILED_AT] < 0.0:
-                    alive += 1
-            if alive == 0:
+            if alive(books) < 0:
                 code = FAILED
-            elif alive < lanes:
+                made = good
+            else:
                 revive(state, notes, books)
         k += made
         for lane in range(lanes):
-            books[lane, IN_BLOCK] += made
             if books[lane, FAILED_AT] < 0.0:
                 books[lane, STEPS] += made
-            if books[lane, IN_BLOCK] == books[lane, BLOCK_LENGTH]:
-                books[lane, ERROR_SUM] = notes[ERROR_SUM, lane]
-                close_block(books[lane])
-                notes[ERROR_SUM, lane] = 0.0
+                books[lane, IN_BLOCK] += made
+                if books[lane, IN_BLOCK] == books[lane, BLOCK_LENGTH]:
+                    books[lane, ERROR_SUM] = notes[ERROR_SUM, lane]
+                    close_block(books[lane])
+                    notes[ERROR_SUM, lane] = 0.0
         if made > 0 and code != FAILED and (k % every == 0 or k == last):
             for lane in range(lanes):
                 for i in range(wide):
@@ -140,14 +143,19 @@ def march(
 
 
 @njit(nogil=True, cache=True)
+def alive(books):
+    """The first lane that has not failed, or −1."""
+    for lane in range(books.shape[0]):
+        if books[lane, FAILED_AT] < 0.0:
+            return lane
+    return -1
+
+
+@njit(nogil=True, cache=True)
 def revive(state, notes, books):
     """Lanes that failed go on as copies of one that did not, so that they cost nothing."""
-    lanes = state.shape[1]
-    source = 0
-    for lane in range(lanes):
-        if books[lane, FAILED_AT] < 0.0:
-            source = lane
-    for lane in range(lanes):
+    source = alive(books)
+    for lane in range(books.shape[0]):
         if books[lane, FAILED_AT] >= 0.0:
             state[:, lane] = state[:, source]
             notes[:, lane] = notes[:, source]

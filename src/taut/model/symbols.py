@@ -62,6 +62,31 @@ def name_of(symbol: sp.Basic) -> str:
     )
 
 
+def scalar(given: object, where: str) -> sp.Expr:
+    """`given` as a SymPy expression of finite real numbers; anything else is an error."""
+    try:
+        expr = sp.sympify(given)
+    except (sp.SympifyError, TypeError, ValueError, AttributeError, SyntaxError) as error:
+        raise ModelError(
+            f"{where} is not an expression",
+            expected="a SymPy expression or a number",
+            received=repr(given)[:80],
+        ) from error
+    if not isinstance(expr, sp.Expr) or expr.is_Matrix or isinstance(expr, sp.Lambda):
+        raise ModelError(
+            f"{where} is not a scalar expression",
+            expected="a SymPy expression or a number",
+            received=f"{type(expr).__name__}: {str(expr)[:80]}",
+        )
+    if expr.has(sp.nan, sp.zoo, sp.oo, -sp.oo) or not all(map(_fits, expr.atoms(sp.Number))):
+        raise ModelError(
+            f"{where} is not finite", expected="finite numbers", received=str(expr)[:80]
+        )
+    if expr.has(sp.I) or expr.is_extended_real is False:
+        raise ModelError(f"{where} is complex", expected="real numbers", received=str(expr)[:80])
+    return expr
+
+
 class Vocabulary:
     """Replaces every symbol of a user's expression by ours, by name.
 
@@ -96,28 +121,7 @@ class Vocabulary:
 
     def read(self, expression: object, where: str) -> sp.Expr:
         """`expression` in our symbols; an unknown symbol or a non-number is an error."""
-        try:
-            expr = sp.sympify(expression)
-        except (sp.SympifyError, TypeError, ValueError, AttributeError, SyntaxError) as error:
-            raise ModelError(
-                f"{where} is not an expression",
-                expected="a SymPy expression or a number",
-                received=repr(expression)[:80],
-            ) from error
-        if not isinstance(expr, sp.Expr) or expr.is_Matrix or isinstance(expr, sp.Lambda):
-            raise ModelError(
-                f"{where} is not a scalar expression",
-                expected="a SymPy expression or a number",
-                received=f"{type(expr).__name__}: {str(expr)[:80]}",
-            )
-        if expr.has(sp.nan, sp.zoo, sp.oo, -sp.oo) or not all(map(_fits, expr.atoms(sp.Number))):
-            raise ModelError(
-                f"{where} is not finite", expected="finite numbers", received=str(expr)[:80]
-            )
-        if expr.has(sp.I) or expr.is_extended_real is False:
-            raise ModelError(
-                f"{where} is complex", expected="real numbers", received=str(expr)[:80]
-            )
+        expr = scalar(expression, where)
         if expr.is_number:
             return expr
         return self._replaced(expr, where)

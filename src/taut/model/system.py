@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -140,7 +141,7 @@ class System:
         kinds = {term.kind for term in terms}
         if {"lagrangian", "hamiltonian"} <= kinds or not kinds & {"lagrangian", "hamiltonian"}:
             raise ModelError("terms must hold Lagrangian or Hamiltonian summands, and not both")
-        known = set(self.parameters)
+        known = {*self.parameters, t.name}
         for term in terms:
             if term.indices.min() < 0 or term.indices.max() >= self.n:
                 raise ModelError(
@@ -150,10 +151,12 @@ class System:
                 )
             free = set().union(*(e.free_symbols for e in term.expressions)) - term.known_symbols()
             stray = sorted(s.name for s in free if s.name not in known)
+            if term.kind == "constraint" and any(e.has(*term.rates) for e in term.expressions):
+                raise ModelError("a constraint term depends on velocities", expected="g(q, t)")
             if stray:
                 raise ModelError(
                     f"a {term.kind} term contains {', '.join(stray)}, which it does not know",
-                    remedy="declare it in the term's coordinates, rates or constants, or in parameters=",
+                    remedy="declare it in the term (coordinates, rates, constants) or in parameters=",
                 )
         self._finish(list(terms), drawing)
         return self
@@ -162,7 +165,9 @@ class System:
 
     def _words(self, coordinates, velocities, momenta, parameters) -> Vocabulary:
         """Fix the names of everything, once."""
-        q = tuple(sp.Symbol(c) if isinstance(c, str) else c for c in _listed("coordinates", coordinates))
+        q = tuple(
+            sp.Symbol(c) if isinstance(c, str) else c for c in _listed("coordinates", coordinates)
+        )
         if not q:
             raise ModelError("a system needs at least one coordinate", received="none")
         v = _listed("velocities", velocities) if velocities is not None else velocities_of(q)
@@ -276,7 +281,7 @@ class System:
             if term.kind == "constraint":
                 count = term.instances * len(term.expressions)
                 names += term.names or [f"g{len(names) + i}" for i in range(count)]
-        twice = sorted({name for name in names if names.count(name) > 1}) if names else []
+        twice = [name for name, count in Counter(names).items() if count > 1]
         if twice:
             raise ModelError(f"constraints share the name {', '.join(twice)}", remedy="rename one")
         self.constraint_names = tuple(names)

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import sympy as sp
 
 from taut.errors import ModelError
-from taut.model.symbols import t
+from taut.model.symbols import scalar, t
 
 Kind = Literal["lagrangian", "hamiltonian", "constraint", "force"]
+KINDS: tuple[str, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,23 +58,44 @@ class Term:
         put = object.__setattr__
         for name in ("coordinates", "rates", "constants", "names"):
             put(self, name, tuple(getattr(self, name)))
-        put(self, "expressions", tuple(sp.sympify(e) for e in self.expressions))
-        indices = np.atleast_2d(np.asarray(self.indices, dtype=np.int64))
-        put(self, "indices", indices)
-        values = np.asarray(self.values, dtype=float).reshape(len(indices), len(self.constants))
+        if self.kind not in KINDS:
+            raise ModelError(
+                f"a term cannot be of kind {self.kind!r}", expected="one of " + ", ".join(KINDS)
+            )
+        where = f"a {self.kind} term"
+        put(self, "expressions", tuple(scalar(e, where) for e in self.expressions))
+        put(self, "indices", self._table("indices", np.int64, len(self.coordinates)))
+        if np.size(self.values) or self.constants:
+            values = self._table("values", float, len(self.constants))
+        else:
+            values = np.zeros((len(self.indices), 0))
         put(self, "values", values)
         self._check()
 
+    def _table(self, name: str, kind: type, columns: int) -> np.ndarray:
+        """One of the tables, a row per instance."""
+        given = getattr(self, name)
+        try:
+            table = np.asarray(given)
+            table = table[:, None] if table.ndim == columns == 1 else np.atleast_2d(table)
+            with np.errstate(invalid="ignore"):
+                exact = table.astype(kind)
+        except (TypeError, ValueError) as error:
+            raise ModelError(
+                f"the {name} of a term are not numbers", received=str(given)[:80]
+            ) from error
+        rows = len(self.indices) if name != "indices" else max(len(table), 1)
+        if exact.shape != (rows, columns) or (kind is np.int64 and np.any(exact != table)):
+            raise ModelError(
+                f"the {name} of a term do not fit it",
+                expected=f"shape ({rows if name != 'indices' else 'instances'}, {columns})"
+                + (", whole numbers" if kind is np.int64 else ""),
+                received=f"shape {table.shape}, {table.dtype}",
+            )
+        return exact
+
     def _check(self) -> None:
         k, instances = len(self.coordinates), len(self.indices)
-        if self.kind not in ("lagrangian", "hamiltonian", "constraint", "force"):
-            raise ModelError(f"a term cannot be of kind {self.kind!r}")
-        if self.indices.shape[1] != k:
-            raise ModelError(
-                "the index table of a term does not fit its coordinates",
-                expected=f"indices of shape (instances, {k})",
-                received=self.indices.shape,
-            )
         wanted = {"lagrangian": 1, "hamiltonian": 1, "force": k}.get(self.kind)
         if wanted is not None and len(self.expressions) != wanted:
             raise ModelError(
