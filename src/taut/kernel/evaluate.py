@@ -202,7 +202,7 @@ class Mechanics:
 def _shortened(residual, x, change, rest):
     """Newton's step x − change, halved until it does not leave the domain or make things worse."""
     limit = 2.0 * np.abs(rest).max()
-    for _ in range(60):
+    for _ in range(60 if limit < np.inf else 1):
         with np.errstate(all="ignore"):
             there = residual(x - change)
         if np.abs(there).max() <= limit:

@@ -28,7 +28,10 @@ def cache_directory() -> Path:
     if chosen:
         return Path(chosen)
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    return (Path(base) if base else Path.home() / ".cache") / "taut"
+    try:
+        return (Path(base) if base else Path.home() / ".cache") / "taut"
+    except RuntimeError:  # a user without a home: a place where nothing can be written
+        return Path(os.devnull) / "taut"
 
 
 class Native:
@@ -87,8 +90,9 @@ def write_checked(path: Path, body: bytes) -> None:
             with os.fdopen(handle, "wb") as file:
                 file.write(_MAGIC + hashlib.sha256(body).digest() + body)
             Path(temporary).replace(path)
-        except OSError:
+        except BaseException:  # also Ctrl-C: nothing half-written stays behind
             Path(temporary).unlink(missing_ok=True)
+            raise
     except OSError:
         return
 

@@ -31,7 +31,8 @@ DONE, FAILED, CHART = 0, 1, 2
 def opened(g: float, hidden: float, energy: float, power: float) -> np.ndarray:
     """The books of a trajectory at its start."""
     books = np.zeros(SIZE)
-    first = {"max_g": g, "max_hidden": hidden, "energy0": energy, "power": power, "ok": 1.0}
+    first = {"max_g": g, "max_hidden": hidden, "energy0": energy, "power": power}
+    first |= {"chart": 1.0, "ok": 1.0}
     for name, value in first.items():
         books[NOTES.index(name)] = value
     books[BLOCK_LENGTH], books[FAILED_AT] = 1.0, -1.0

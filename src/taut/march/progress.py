@@ -37,6 +37,11 @@ class Progress:
     def __enter__(self) -> Progress:
         return self
 
+    def expect(self, steps: int) -> None:
+        """`steps` more are to be made than was said."""
+        with self._lock:
+            self._total += steps
+
     def add(self, steps: int) -> None:
         """`steps` more have been made."""
         with self._lock:
@@ -46,7 +51,7 @@ class Progress:
             if self._show and time.perf_counter() - self._begin >= self._patience:
                 if self._bar is None:
                     self._open()
-                self._bar.update(self._task, completed=self._done)
+                self._bar.update(self._task, completed=self._done, total=self._total)
 
     def _open(self) -> None:
         from rich.console import Console

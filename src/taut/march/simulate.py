@@ -7,9 +7,12 @@ what had been computed.  A batch is cut into groups of SIMD lanes that threads w
 from __future__ import annotations
 
 import os
+import signal
+import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -96,12 +99,11 @@ def simulate(
     shop = workshop(model)
     begin = time.perf_counter()
     start = prepare(shop.mechanics, q0, v0, p0, plan.t0, values, project)
-    run = _Run(shop, chosen, plan, values, start.keep)
-    run.begin(start)
+    with _roomy(plan):
+        run = _Run(shop, chosen, plan, values, start.keep)
+        run.begin(start)
     compile_time = time.perf_counter() - begin
     wall, error = run.march(progress)
-    if isinstance(error, KeyboardInterrupt) and run.rows == 0:
-        raise error
     named = dict(zip(model.parameters, values.tolist(), strict=True))
     trajectory = run.trajectory(named, start.projected, wall, compile_time, watched)
     if error is not None:
@@ -112,23 +114,31 @@ def simulate(
 def continued(run: Trajectory, duration: float, progress: Any = None) -> Trajectory:
     """`run` and what comes after it for `duration`, as one trajectory."""
     ending = run.ending
+    if np.any(ending.books[:, loop.FAILED_AT] >= 0):
+        raise InputError(
+            "a run that failed cannot go on",
+            expected="a run that was completed or interrupted",
+            remedy="simulate from its last state with a smaller step"
+            + ("" if run.batch is None else "; the others go on alone: run[i].continue_(…)"),
+        )
     # After a shortened last step the grid of times starts anew at the last state.
-    first = 0 if ending.short else ending.steps
+    steps = np.zeros_like(ending.steps) if ending.short else ending.steps
     t0 = float(run.t[-1]) if ending.short else run.t0
-    plan = Plan.of(t0, duration, run.step, run.every, first=first)
+    plan = Plan.of(t0, duration, run.step, run.every, first=int(steps.max()))
+    plan = replace(plan, first=int(steps.min()))  # those that are behind catch up
+    # The last state of the first part is kept only if one long run would have kept it.
+    joint = len(run.t) if ending.short else plan.rows_up_to(plan.first, run.t)
     shop = workshop(run.system)
     values = np.array([run.parameters[name] for name in run.system.parameters])
-    work = _Run(shop, run.method, plan, values, run.keep)
-    work.resume(run)
+    with _roomy(plan):
+        work = _Run(shop, run.method, plan, values, run.keep)
+        work.resume(run, steps, joint)
     wall, error = work.march(progress)
     more = work.trajectory(
         run.parameters, run.projected, run.wall_time + wall, run.compile_time, run.laws
     )
-    # The last state of the first part is kept only if one long run would have kept it.
-    joint = len(run.t) if ending.short or ending.steps % run.every == 0 else len(run.t) - 1
     joined = replace(
         more,
-        t0=run.t0 if not ending.short else t0,
         t=np.concatenate([run.t[:joint], more.t]),
         **{
             name: np.concatenate([getattr(run, name)[..., :joint, :], getattr(more, name)], axis=-2)
@@ -174,12 +184,20 @@ class Plan:
             raise InputError(
                 "every must be a whole number", expected="every ≥ 1", received=repr(every)
             )
+        every = min(int(every), 2**62)
         ratio = duration / step
+        if not ratio < 2**53:
+            raise InputError(
+                "there are too many steps",
+                expected="duration/step < 2⁵³",
+                received=f"{duration:g}/{step:g}",
+                remedy="choose a larger step",
+            )
         whole = round(ratio)
         if abs(ratio - whole) <= max(1e-9, 4e-16 * ratio):
-            return cls(t0, step, step, first, first + whole, int(every))
+            return cls(t0, step, step, first, first + whole, every)
         whole = int(ratio)
-        return cls(t0, step, duration - whole * step, first, first + whole + 1, int(every))
+        return cls(t0, step, duration - whole * step, first, first + whole + 1, every)
 
     @property
     def short(self) -> bool:
@@ -190,6 +208,12 @@ class Plan:
         """Numbers of the states that are stored by the march (the start is not among them)."""
         grid = np.arange((self.first // self.every + 1) * self.every, self.last + 1, self.every)
         return grid if len(grid) and grid[-1] == self.last else np.append(grid, self.last)
+
+    def rows_up_to(self, number: int, t: np.ndarray) -> int:
+        """How many rows of an earlier part with times `t` are on the grid, up to this number."""
+        here = self.t0 + number * self.step
+        count = int(np.searchsorted(t, here, side="right"))
+        return count - 1 if number % self.every and t[count - 1] == here else count
 
     def times(self, numbers: np.ndarray) -> np.ndarray:
         """Times of the states with these numbers."""
@@ -253,11 +277,6 @@ class _Run:
         self.alone: dict[int, _Group] = {}
         self.start: Start | None = None
 
-    @property
-    def rows(self) -> int:
-        """Stored states that all trajectories have reached."""
-        return min((group.row for group in self.groups), default=0)
-
     # ---- beginnings --------------------------------------------------------------------------
 
     def begin(self, start: Start) -> None:
@@ -268,38 +287,54 @@ class _Run:
         p = np.array([self._start_momentum(*row) for row in zip(q, v, p, strict=True)])
         self.origin = np.concatenate([q, p, v], axis=1)
         books = self._opened(q, v, p)
-        charts = [self._chart(x) for x in q]
-        self._make_groups(len(q), charts)
+        charts, values = [self._chart(x) for x in q], self.values
+        self._make_groups(charts)
         for group in self.groups:
             for lane, member in self._lanes(group):
-                scale = self._scale(q[member], v[member], p[member])
+                scale = coordinate_scale(
+                    self.shop, q[member], v[member], p[member], self.plan.t0, self.plan.step, values
+                )
                 group.state[:, lane] = self._inner(
                     group.step, q[member], p[member], v[member], scale
                 )
                 group.books[lane] = books[member]
 
-    def resume(self, run: Trajectory) -> None:
-        """Set up the inner states from where `run` ended."""
+    def resume(self, run: Trajectory, steps: np.ndarray, joint: int) -> None:
+        """Set up the inner states from where `run` ended.
+
+        A trajectory that is ahead of the others brings the rows after the first `joint` with it.
+        """
         ending = run.ending
         self.single = run.batch is None
-        self._make_groups(len(ending.states), ending.charts)
+        q, p, v = (x.reshape(len(ending.states), len(run.t), -1) for x in (run.q, run.p, run.v))
+        self._make_groups(ending.charts, steps)
         for group in self.groups:
+            group.done = int(steps[group.members[0]]) - self.plan.first
+            if group.done:
+                group.row = self.plan.rows_up_to(self.plan.first + group.done, run.t) - joint
             for lane, member in self._lanes(group):
                 group.state[:, lane] = ending.states[member]
                 group.books[lane] = ending.books[member]
+                ahead = [x[member, joint : joint + group.row] for x in (q, p, v)]
+                group.store[lane, : group.row] = np.concatenate(ahead, axis=1)
 
     def _lanes(self, group: _Group):
         """(lane, member) with the last member repeated where lanes are left over."""
         return [(k, group.members[min(k, len(group.members) - 1)]) for k in range(group.step.lanes)]
 
-    def _make_groups(self, count: int, charts) -> None:
+    def _make_groups(self, charts, steps: np.ndarray | None = None) -> None:
+        """Trajectories in groups of as many as there are lanes, all after the same steps."""
+        count = len(charts)
         wide = 1
         if not self.single and self.shop.small and not self.method.charted:
             wide = min(simd_lanes(), 1 << (count - 1).bit_length())
-        for at in range(0, count, wide):
-            members = list(range(at, min(at + wide, count)))
-            step = self._compiled(wide, charts[at])
-            self.groups.append(_Group(members, step, self.plan, self.values, len(self.numbers)))
+        steps = np.zeros(count, dtype=np.int64) if steps is None else steps
+        for number in np.unique(steps):
+            alike = np.flatnonzero(steps == number).tolist()
+            for at in range(0, len(alike), wide):
+                members = alike[at : at + wide]
+                step = self._compiled(wide, charts[members[0]])
+                self.groups.append(_Group(members, step, self.plan, self.values, len(self.numbers)))
         self.groups[0].advance(self.plan, 0)  # compiles the loop itself, outside the clock
 
     def _compiled(self, lanes: int, chart) -> CompiledStep:
@@ -313,15 +348,6 @@ class _Run:
     def _inner(self, step: CompiledStep, q, p, v, scale: float) -> np.ndarray:
         zero = np.zeros_like(q)
         return np.concatenate([q, p, v, zero, p, zero, [scale], step.first_memory(q, p, v)])
-
-    def _scale(self, q, v, p) -> float:
-        """The smallest coordinate size that matters: 1e−7 of what the start shows."""
-        h = self.plan.step
-        size = np.abs(q).max() + h * np.abs(v).max()
-        if size == 0.0:
-            a, _ = self.shop.mechanics.accelerations(q, v, p, self.plan.t0, self.values)
-            size = h * h * np.abs(a).max()
-        return 1e-7 * size if size > 0.0 else 1e-300
 
     def _start_momentum(self, q, v, p) -> np.ndarray:
         correction = self.method.start_momentum(
@@ -346,30 +372,36 @@ class _Run:
     def march(self, progress: Any) -> tuple[float, BaseException | None]:
         """Make all steps; (wall time, what stopped it)."""
         begin = time.perf_counter()
-        bar = Progress(progress, self.total * len(self.groups), self.system)
+        bar = Progress(progress, sum(self.total - g.done for g in self.groups), self.system)
         error: BaseException | None = None
         threads = min(len(self.groups), _threads())
         try:
-            with bar:
+            with bar, _heard(self._stop):
                 if threads <= 1:
                     for group in self.groups:
                         self._drive(group, bar)
                 else:
                     with ThreadPoolExecutor(threads) as pool:
-                        self.stopping = False
                         try:
                             list(pool.map(lambda group: self._drive(group, bar), self.groups))
-                        except KeyboardInterrupt:
-                            self.stopping = True
+                        except BaseException:
+                            self._stop()
                             raise
         except KeyboardInterrupt as interrupt:
             error = interrupt
         wall = time.perf_counter() - begin
+        unfinished = any(group.done < self.total for group, _, _ in self._members())
+        if error is None and self.stopping and unfinished:
+            error = KeyboardInterrupt()
         if error is None and any(g.books[k, loop.FAILED_AT] >= 0 for g, k, _ in self._members()):
             error = _Failure()
         return wall, error
 
     stopping = False
+
+    def _stop(self) -> None:
+        """No more chunks: what is under way is finished, so that all states are whole."""
+        self.stopping = True
 
     def _drive(self, group: _Group, bar: Progress) -> None:
         count = 1
@@ -407,6 +439,7 @@ class _Run:
             alone.code = loop.FAILED
             self.alone[member] = alone
             if self._rescued(alone):
+                bar.expect(self.total - alone.done)
                 self._drive(alone, bar)
 
     def _switch(self, group: _Group) -> None:
@@ -454,26 +487,26 @@ class _Run:
     def trajectory(self, parameters, projected: bool, wall, compile_time, laws) -> Trajectory:
         """What has been stored so far, and how to go on."""
         n, members = self.system.n, sum(len(g.members) for g in self.groups)
-        complete = all(g.done == self.total for g in self.groups)
-        rows = max((g.row for g in self.groups), default=0)
-        done = max((g.done for g in self.groups), default=0)
+        ends = list(self._members())
+        rows = max(group.row for group, _, _ in ends)
         numbers = self.numbers[:rows]
         data = np.full((members, rows, 3 * n), np.nan)
         states: list[np.ndarray] = [np.zeros(0)] * members
         charts: list[tuple[int, ...] | None] = [None] * members
         books = np.zeros((members, loop.SIZE))
-        for group, lane, member in self._members():
-            failed = group.books[lane, loop.FAILED_AT]
-            good = rows if failed < 0 else int(np.sum(numbers <= failed))
-            data[member, : min(good, group.row)] = group.store[lane, : min(good, group.row)]
+        steps = np.zeros(members, dtype=np.int64)
+        for group, lane, member in ends:
+            data[member, : group.row] = group.store[lane, : group.row]
             states[member] = group.state[:, lane].copy()
             charts[member] = group.step.chart
             books[member] = group.books[lane]
-        reached = self.plan.first + done
-        if not complete and members == 1 and (rows == 0 or numbers[-1] != reached) and done:
+            steps[member] = self.plan.first + group.done
+        # The last state of a run that ended between two stored ones.
+        stored = numbers[-1] if rows else self.plan.first - self.plan.first % self.plan.every
+        if members == 1 and steps[0] > stored:
             last = states[0][: 3 * n]
             data = np.concatenate([data, last[None, None, :]], axis=1)
-            numbers = np.append(numbers, reached)
+            numbers = np.append(numbers, steps[0])
         times = self.plan.times(numbers)
         if self.start is not None:
             data = np.concatenate([self.origin[:, None, :], data], axis=1)
@@ -481,7 +514,8 @@ class _Run:
         if self.single:
             data = data[0]
         q, p, v = (data[..., i * n : (i + 1) * n] for i in range(3))
-        ending = Ending(states, books, charts, reached, complete and self.plan.short)
+        short = self.plan.short and bool(steps.max() == self.plan.last)
+        ending = Ending(states, books, charts, steps, short)
         return Trajectory(
             system=self.system, method=self.method, t=times, q=q, v=v, p=p, t0=self.plan.t0,
             step=self.plan.step, every=self.plan.every, parameters=dict(parameters), keep=self.keep,
@@ -489,11 +523,25 @@ class _Run:
         )  # fmt: skip
 
 
+def coordinate_scale(shop: Workshop, q, v, p, t: float, h: float, par) -> float:
+    """The smallest size of a coordinate that matters: 1e−7 of what the start shows.
+
+    At rest in the origin that is what the forces would move in a step if there were no constraints,
+    and in their absence 1.
+    """
+    size = np.abs(q).max() + h * np.abs(v).max()
+    if size == 0.0:
+        pushes = [shop.mechanics.apply("force", s, par, q=q, v=v, p=p) for s in (t, t + h)]
+        inverse = np.linalg.inv(shop.mechanics.mass(q, v, p, t, par))
+        size = max(h * h * np.abs(inverse @ f).max() for f in pushes)
+    return 1e-7 * (size if 0.0 < size < np.inf else 1.0)
+
+
 def one_step(step: CompiledStep, q, v, p, t: float, h: float, par) -> tuple[np.ndarray, ...]:
     """One compiled step from a bare state: (q₁, v₁, p₁, the whole inner state)."""
     plan = Plan(t, h, h, 0, 1, 1)
     group = _Group([0], step, plan, par, 1)
-    scale = 1e-7 * (np.abs(q).max() + h * np.abs(v).max()) or 1e-300
+    scale = coordinate_scale(workshop(step.system), q, v, p, t, h, par)
     group.state[:, 0] = np.concatenate(
         [q, p, v, np.zeros_like(q), p, np.zeros_like(q), [scale], step.first_memory(q, p, v)]
     )
@@ -531,7 +579,7 @@ def _explained(error: BaseException, partial: Trajectory, run: _Run) -> BaseExce
         )
     failed = partial.ending.books[:, loop.FAILED_AT]
     which = np.flatnonzero(failed >= 0)
-    index = int(failed[which[0]])
+    index = int(failed[which].min())
     t = run.plan.t0 + index * run.plan.step
     many = "" if partial.batch is None else f" for trajectories {which[:8].tolist()}"
     return StepError(
@@ -543,6 +591,39 @@ def _explained(error: BaseException, partial: Trajectory, run: _Run) -> BaseExce
         index=index,
         partial=partial,
     )
+
+
+@contextmanager
+def _roomy(plan: Plan):
+    """Too many states to be stored are the user's to hear of."""
+    try:
+        yield
+    except MemoryError as error:
+        raise InputError(
+            "the states do not fit into memory",
+            received=f"{(plan.last - plan.first) // plan.every:,} of them",
+            remedy="keep fewer with every=…",
+        ) from error
+
+
+@contextmanager
+def _heard(stop: Callable[[], None]):
+    """Ctrl-C calls `stop` instead of breaking in half-way; a second one breaks in."""
+    quiet = signal.default_int_handler
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is not quiet:
+        yield
+        return
+
+    def heard(*_: object) -> None:
+        signal.signal(signal.SIGINT, quiet)
+        stop()
+
+    signal.signal(signal.SIGINT, heard)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, quiet)
 
 
 def _threads() -> int:

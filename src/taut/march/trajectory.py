@@ -31,12 +31,16 @@ VIEWS = {
 
 @dataclass(frozen=True)
 class Ending:
-    """What a run needs to go on bit by bit: inner states and books of every trajectory."""
+    """What a run needs to go on bit by bit: inner states and books of every trajectory.
+
+    `steps` counts those of each trajectory on the grid of times; they differ only where a batch was
+    stopped half-way.  `short` says that the last step was shortened.
+    """
 
     states: list[np.ndarray]
     books: np.ndarray
     charts: list[tuple[int, ...] | None]
-    steps: int
+    steps: np.ndarray
     short: bool
 
 
@@ -206,9 +210,9 @@ class Trajectory:
             raise TypeError("a single run has no members; slice its arrays: run.q[i]")
         end = Ending(
             [self.ending.states[index]],
-            self.ending.books[index : index + 1] if index != -1 else self.ending.books[-1:],
+            self.ending.books[[index]],
             [self.ending.charts[index]],
-            self.ending.steps,
+            self.ending.steps[[index]],
             self.ending.short,
         )
         return replace(self, q=self.q[index], v=self.v[index], p=self.p[index], ending=end)

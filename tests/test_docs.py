@@ -1,0 +1,72 @@
+"""What is shown is executed: every Python block of the README and of the pages, every example."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_blocks_run(page, monkeypatch, tmp_path, capsys):
+    """The blocks of a page run in order, in one namespace."""
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    for code in BLOCK.findall(page.read_text()):
+        exec(compile(code, str(page), "exec"), names)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.stem)
+def test_examples_run(example, monkeypatch, tmp_path, capsys):
+    monkeypatch.syspath_prepend(str(example.parent))
+    monkeypatch.setattr("sys.argv", [str(example)])
+    monkeypatch.chdir(tmp_path)
+    names = runpy.run_path(str(example), run_name="__main__")
+    facts = names["run"].certificate.to_dict()
+    assert facts["max_g"] < 1e-11
+    assert "max |g|" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "NOTATION.md", ROOT / "CONTRIBUTING.md"], ids=lambda p: p.name)
+def test_links_lead_somewhere(page):
+    for target in LINK.findall(page.read_text()):
+        if not target.startswith(("http://", "https://", "mailto:")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_method_shown_in_contributing_works():
+    """The program printed in CONTRIBUTING.md is a working first-order method."""
+    import numpy as np
+
+    import taut
+    from taut.methods.base import projected
+
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    body = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+    assert body is not None
+    lines = [line[3:] if line.startswith("   ") else line for line in body.group(1).splitlines()]
+    names = {"projected": projected}
+    exec("\n".join(lines), names)
+
+    class Shown(taut.Method):
+        name, order, symplectic, symmetric, source = "shown", 1, True, False, "CONTRIBUTING.md"
+        program = names["program"]
+
+    x, y = taut.coordinates("x y")
+    system = taut.System([x, y], mass=[1, 1], potential=10 * y, constraints=[x**2 + y**2 - 1])
+    fine = taut.simulate(system, q0=[0.6, -0.8], v0=0, duration=1, step=1e-4).q[-1]
+    errors = []
+    for step in (0.01, 0.005):
+        run = taut.simulate(system, q0=[0.6, -0.8], v0=0, duration=1, step=step, method=Shown())
+        errors.append(np.abs(run.q[-1] - fine).max())
+        assert run.certificate.max_g < 1e-14
+        assert run.certificate.symplecticity < 1e-13
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(1, abs=0.1)
