@@ -200,6 +200,13 @@ class TestRun:
         assert [p.name for p in target.parent.iterdir()] == [target.name]
         assert out.endswith(f"written\n  {target}\n")
 
+    def test_a_zarr_store_can_be_loaded_and_replaced(self, command):
+        for duration in ("1", "0.5"):
+            code, _, _ = command("run", "pendulum", "--duration", duration, "--out", "a.zarr")
+            assert code == 0
+        run = problem("pendulum").simulate(duration=0.5)
+        np.testing.assert_array_equal(taut.load("a.zarr").q, run.q)
+
     def test_a_directory_with_a_dot_in_its_name(self, command):
         code, _, _ = command("run", "pendulum", "--duration", "0.5", "--out", "v1.csv/")
         assert code == 0

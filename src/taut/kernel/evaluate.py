@@ -101,6 +101,25 @@ class Mechanics:
         data = np.concatenate(values), (np.concatenate(i_all), np.concatenate(j_all))
         return sparse.csr_matrix(data, shape=shape)
 
+    def derivatives(self, operator: str, by: str, t: float, par, **given) -> np.ndarray:
+        """∂operator/∂by at many states, dense: shape (B, rows, columns)."""
+        count = len(next(iter(given.values())))
+        space = SPACES[operator]
+        height = {"q": self.n, "c": self.c, "1": 1}[space]
+        total = np.zeros((count, height, self.c if by == "lam" else self.n))
+        for number, (local, rows) in enumerate(zip(self.locals, self._rows, strict=True)):
+            if not local.has(operator):
+                continue
+            function = self._derivative(number, operator, by)
+            args = self._gathered(local, rows, given, t, par, count)
+            lines = rows if space == "c" else local.term.indices
+            columns = rows if by == "lam" else local.term.indices
+            shape = (columns.shape[1], lines.shape[1], count, local.term.instances)
+            blocks = np.moveaxis(np.array(function(*args)).reshape(shape), 2, 0)
+            i, j = np.broadcast_arrays(lines.T[None, :, :], columns.T[:, None, :])
+            np.add.at(total, (slice(None), i, j), blocks)
+        return total
+
     def _derivative(self, number: int, operator: str, by: str) -> ca.Function:
         key = (number, operator, by)
         if key not in self._derivatives:

@@ -156,7 +156,7 @@ class System:
             if stray:
                 raise ModelError(
                     f"a {term.kind} term contains {', '.join(stray)}, which it does not know",
-                    remedy="declare it in the term (coordinates, rates, constants) or in parameters=",
+                    remedy="declare it in the term or in parameters=",
                 )
         self._finish(list(terms), drawing)
         return self
@@ -374,7 +374,7 @@ class System:
         return digest.hexdigest()
 
     def values(self, overrides: Mapping[Any, float] | None = None) -> np.ndarray:
-        """Parameter values in order, defaults replaced by `overrides`; a missing one is an error."""
+        """Parameter values in order, defaults replaced by `overrides`; none may be missing."""
         values = dict(self.parameters)
         if overrides is not None and not isinstance(overrides, Mapping):
             raise InputError(
@@ -485,11 +485,11 @@ def _listed(what: str, given: Any) -> tuple[Any, ...]:
 
 
 def balanced(matrix: np.ndarray) -> np.ndarray:
-    """D A D for a symmetric A, with rows of like size: what is singular then is so in any units."""
+    """D A D for a symmetric A (or many) with rows of like size: singular in all units or none."""
     for _ in range(3):
-        size = np.sqrt(np.abs(matrix).max(axis=1))
+        size = np.sqrt(np.abs(matrix).max(axis=-1))
         scale = 1.0 / np.where(size > 0.0, size, 1.0)
-        matrix = scale[:, None] * matrix * scale
+        matrix = scale[..., :, None] * matrix * scale[..., None, :]
     return matrix
 
 

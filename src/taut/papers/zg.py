@@ -85,7 +85,11 @@ def _summary(page: Page, study: Study) -> None:
         "to other data than the printed ones, and the printed start costs the method one order of "
         "accuracy.",
     )
-    page.table(("", "paper", "ours", ""), _claims(study), "The paper's statements, measured")
+    page.table(
+        ("", "paper", "ours", ""),
+        _claims(study),
+        "The paper's statements, measured; drift as a share of the band",
+    )
 
 
 def _claims(study: Study) -> list[tuple[str, str, str, str]]:
@@ -143,7 +147,7 @@ def _range(what: str, found: dict[str, Any]) -> tuple[str, str, str, str]:
     """A band in which the energy stays, also over many steps."""
     long = found["long run"]
     stays = abs(long["drift"]) < 0.02 and long["half width"] < 0.1
-    note = f"drift in 10⁵ steps {_share(long['drift'], long['half width'])} of the band"
+    note = f"drift {_share(long['drift'], long['half width'])} in 10⁵ steps"
     return what, "oscillates", _band(found), _verdict(stays, note)
 
 
@@ -166,7 +170,7 @@ def _band(example: dict[str, Any]) -> str:
 
 def _errata(page: Page, study: Study) -> None:
     slow, fast = (study.numbers["starts"][k] for k in ("zg-spatial", "zg-spatial-printed"))
-    page.heading("What the page gets wrong", "errata")
+    page.heading("Errata of the paper", "errata")
     page.items(
         [
             "*Example 2.* The text says that z points down and gives H = |p|²/2 + z, which is "
