@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import unicodedata
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from io import TextIOWrapper
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from taut._version import __version__
 from taut.errors import FileError, InputError, TautError
+from taut.text import aligned
 
 if TYPE_CHECKING:
     from taut.march.trajectory import Trajectory
@@ -219,20 +219,7 @@ def _bench(chosen: argparse.Namespace) -> int:
 
 def table(rows: Iterable[Sequence[str]], head: bool = False) -> str:
     """Rows as aligned text; with `head` the first one is underlined."""
-    rows = [[str(cell) for cell in row] for row in rows]
-    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
-    if head:
-        rows.insert(1, ["─" * width for width in widths])
-    lines = (
-        "  " + "  ".join(c + " " * (w - _width(c)) for c, w in zip(row, widths, strict=True))
-        for row in rows
-    )
-    return "\n".join(line.rstrip() for line in lines)
-
-
-def _width(text: str) -> int:
-    """Columns on a terminal: an accent stands on the letter before it."""
-    return sum(not unicodedata.combining(c) for c in text)
+    return "\n".join(aligned(rows, head))
 
 
 def _side_by_side(runs: dict[str, Trajectory]) -> list[list[str]]:
@@ -254,7 +241,7 @@ def _column(run: Trajectory) -> dict[str, str]:
         "max |g|": f"{c.max_g:.1e}",
         "max |G q̇|": f"{c.max_hidden:.1e}",
         "energy band": f"{c.energy.band:.1e}{balance}",
-        "energy drift": "drifts" if c.energy.significant else sure,
+        "energy drift": "drifts" if c.drifts else sure,
         "in % of the band": share.replace("-", "−"),
         "symplectic to": "" if c.symplecticity is None else f"{c.symplecticity:.1e}",
     }

@@ -137,3 +137,26 @@ def test_html_is_escaped():
     html = run.certificate._repr_html_()
     assert "&lt;b&gt;" in html
     assert "<b>" not in html
+
+
+def test_a_failed_run_still_has_a_certificate():
+    """The last state of a run that failed allows no further step; its certificate says the rest."""
+    with pytest.raises(taut.StepError) as caught:
+        run_of(step=0.4, duration=40)
+    partial = caught.value.partial
+    facts = partial.certificate.to_dict()
+    assert facts["failures"] == 1
+    assert "1 failed" in str(partial.certificate)
+
+
+def test_columns_line_up():
+    """Every value begins in the same column, also behind the q with its dot."""
+    from taut.text import columns
+
+    certificate = run_of().certificate
+    lines = str(certificate).splitlines()[1:]
+    starts = {
+        columns(line[: line.index(value)])
+        for line, (_, value, _) in zip(lines, certificate.rows(), strict=True)
+    }
+    assert len(starts) == 1

@@ -17,6 +17,7 @@ from taut.diagnose.drift import Drift, drift_of, pooled
 from taut.diagnose.symplecticity import Probe
 from taut.march import loop
 from taut.march.trajectory import Trajectory
+from taut.text import aligned
 
 EPS = np.finfo(float).eps
 
@@ -157,7 +158,7 @@ class Certificate:
                 ("max |G q̇ + ∂g/∂t|", f"{self.max_hidden:.1e}", self._kept(self.max_hidden))
             )
         rows += self._energy_rows()
-        if self.symplecticity is not None:
+        if self.symplecticity is not None and np.isfinite(self.symplecticity):
             word = (
                 "symplectic" if self.symplecticity < 1e-9 else "not symplectic on the constraints"
             )
@@ -220,11 +221,7 @@ class Certificate:
         )
 
     def __str__(self) -> str:
-        rows = self.rows()
-        first, second = (max(len(row[i]) for row in rows) for i in (0, 1))
-        lines = [self.title()]
-        lines += [f"  {a:<{first}}  {b:<{second}}  {c}".rstrip() for a, b, c in rows]
-        return "\n".join(lines)
+        return "\n".join([self.title(), *aligned(self.rows())])
 
     __repr__ = __str__
 

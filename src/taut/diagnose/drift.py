@@ -46,8 +46,8 @@ class Drift:
 
     @property
     def significant(self) -> bool:
-        """Whether zero lies outside the interval and the drift is more than a hundredth of the band."""
-        return abs(self.slope) > self.half_width and abs(self.relative) > 1e-2
+        """Whether zero lies outside the interval and the drift is more than a twentieth of the band."""
+        return abs(self.slope) > self.half_width and abs(self.relative) > 0.05
 
 
 def drift_of(means: np.ndarray, block_time: float, duration: float, band: float) -> Drift:

@@ -17,6 +17,7 @@ the components of DΦ T normal to the manifold at the image are counted in the d
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property
 
 import casadi as ca
@@ -24,6 +25,7 @@ import numpy as np
 import scipy.sparse as sparse
 from scipy.sparse.linalg import splu
 
+from taut.errors import StepError
 from taut.kernel.compile import Workshop, workshop
 from taut.kernel.fused import FusedProgram
 from taut.march.charts import best_chart
@@ -146,8 +148,12 @@ class Probe:
         return [(q[i], v[i], p[i], float(run.t[i])) for i in good]
 
     def worst(self) -> float:
-        """The largest defect over the sampled states."""
-        return max((self.defect(*state) for state in self.states), default=np.nan)
+        """The largest defect over the sampled states; NaN if no step could be made from any."""
+        found = []
+        for state in self.states:
+            with suppress(StepError):  # the last state of a run that failed
+                found.append(self.defect(*state))
+        return max(found, default=np.nan)
 
 
 class LinearisedStages:

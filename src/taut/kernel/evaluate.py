@@ -150,6 +150,7 @@ class Mechanics:
             times = np.broadcast_to(np.asarray(t, float), (len(q),))
             rows = zip(q, y, times, strict=True)
             return np.array([self._inverted(a, b, s, par, name, tangent) for a, b, s in rows])
+
         def residual(x):
             return y + self.apply("link", t, par, q=q, **{name: x})
 
@@ -214,7 +215,14 @@ class Mechanics:
             return free, np.zeros(0)
         response = solve(mass, g.T.toarray())
         schur = g @ response
-        multipliers = np.linalg.lstsq(schur, g @ free + bend, rcond=1e-12)[0]
+        size = np.sqrt(np.abs(np.diag(schur)))
+        scale = 1.0 / np.where(size > 0.0, size, 1.0)  # masses may differ by any factor
+        found, _, rank, _ = np.linalg.lstsq(
+            scale[:, None] * schur * scale, scale * (g @ free + bend), rcond=1e-12
+        )
+        multipliers = scale * found
+        if rank < self.c:
+            multipliers = np.linalg.lstsq(g.T.toarray(), g.T @ multipliers, rcond=1e-12)[0]
         return free - response @ multipliers, multipliers
 
 

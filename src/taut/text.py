@@ -1,0 +1,23 @@
+"""Aligned text for terminals."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+
+def columns(text: str) -> int:
+    """Width on a terminal: the dot over q̇ stands on the letter before it."""
+    return sum(not unicodedata.combining(letter) for letter in text)
+
+
+def aligned(rows: Iterable[Sequence[object]], head: bool = False) -> list[str]:
+    """Rows as lines with aligned columns; with `head` the first one is underlined."""
+    cells = [[str(cell) for cell in row] for row in rows]
+    widths = [max(map(columns, column)) for column in zip(*cells, strict=True)]
+    if head:
+        cells.insert(1, ["─" * width for width in widths])
+    return [
+        "  " + "  ".join(c + " " * (w - columns(c)) for c, w in zip(row, widths, strict=True)).rstrip()
+        for row in cells
+    ]
