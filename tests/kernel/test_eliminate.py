@@ -16,10 +16,9 @@ def solved(values, pattern=None):
     n = len(values)
     pattern = np.ones((n, n), bool) if pattern is None else pattern
     entries = SX.sym("a", int(pattern.sum()))
-    matrix, k = SX(n, n), 0
-    for i, j in np.argwhere(pattern):
+    matrix = SX(n, n)
+    for k, (i, j) in enumerate(np.argwhere(pattern)):
         matrix[i, j] = entries[k]
-        k += 1
     right = SX.sym("b", n)
     f = ca.Function("f", [entries, right], [solve_linear(matrix, right)])
     b = np.random.default_rng(n).uniform(-1, 1, n)
@@ -143,14 +142,17 @@ def test_constant_diagonal_of_any_scale():
     assert np.allclose(np.array(f([1.0, 2e30, 4e-9])).ravel(), 1.0, rtol=1e-15)
 
 
-def test_constant_blocks_stay_apart():
-    """Round-off in the inverse of a block matrix does not couple the blocks."""
-    block = np.array([[2.0, 0.3, 0.1], [0.3, 1.0, 0.7], [0.1, 0.7, 3.0]])
-    matrix = np.kron(np.eye(2), block)[[0, 3, 1, 4, 2, 5]][:, [0, 3, 1, 4, 2, 5]]
-    right = SX.sym("b", 6)
+def test_round_off_in_an_inverse_is_dropped(rng):
+    """A dense matrix whose inverse is tridiagonal: only neighbours are coupled."""
+    n = 6
+    band = np.diag(rng.uniform(2, 3, n)) + np.diag(rng.uniform(0.3, 0.7, n - 1), 1)
+    band = band + np.triu(band, 1).T
+    matrix, right = np.linalg.inv(band), SX.sym("b", n)
+    noise = np.linalg.inv(matrix)[band == 0]
+    assert np.abs(noise).max() > 0  # there is something to drop
     x = solve_linear(SX(matrix), right)
     coupled = np.array(ca.DM(ca.jacobian(x, right).sparsity(), 1))
-    assert np.array_equal(coupled != 0, matrix != 0)
+    assert np.array_equal(coupled != 0, band != 0)
 
 
 def test_small_matrices_divide_once():
@@ -177,19 +179,13 @@ def table(found):
     return {u.name(): e for u, e in found.known}
 
 
-def check(found, pairs, inputs, at):
-    """What was found satisfies the equations at random numbers of the data and of what is left."""
-    residuals = ca.vertcat(*(r for _, r in pairs))
-    unknowns = [u for u, _ in found.known]
-    values = [e for _, e in found.known]
-    residual = ca.substitute([residuals], unknowns, values)[0] if unknowns else residuals
-    left = [pairs[k][0] for k in found.left]
-    f = ca.Function("f", [ca.vertcat(*inputs), ca.vertcat(*left)], [residual])
-    got = np.array(f(at[: f.numel_in(0)], at[-f.numel_in(1) :] if left else [])).ravel()
-    solved_rows = [
-        i for k, (u, _) in enumerate(pairs) for i in range(u.numel()) if k not in found.left
-    ]
-    return got[solved_rows]
+def left_over(found, pairs, data, at):
+    """Residuals of the eliminated pairs, at numbers for the data and for what is left."""
+    known = [list(x) for x in zip(*found.known, strict=True)] or [[], []]
+    eliminated = [r for k, (_, r) in enumerate(pairs) if k not in found.left]
+    residual = ca.substitute([ca.vertcat(*eliminated)], *known)[0] if eliminated else SX(0, 1)
+    free = ca.vertcat(*data, *(pairs[k][0] for k in found.left))
+    return np.array(ca.Function("f", [free], [residual])(at[: free.numel()])).ravel()
 
 
 def test_reduce_everything_affine():
@@ -208,7 +204,7 @@ def test_reduce_leaves_what_is_not_affine():
     found = reduce(pairs)
     assert found.left == [1]
     assert list(table(found)) == ["x"]
-    assert ca.is_equal(ca.simplify(table(found)["x"] - (A - Y)), SX(0), 3)
+    assert float(ca.Function("f", [A, Y], [table(found)["x"]])(5.0, 3.0)) == 2.0
 
 
 def test_reduce_never_divides_by_an_unknown():
@@ -280,10 +276,9 @@ def test_reduce_solves_what_it_says(seed):
                 r += float(rng.uniform(-1, 1)) * unknowns[j] * (data[i] if j > i else 1)
         pairs.append((u, r + 0.1 * u**2 if spoilt[i] else r))
     found = reduce(pairs)
-    assert set(np.flatnonzero(spoilt)) <= set(found.left)
+    assert found.left == np.flatnonzero(spoilt).tolist()
     at = rng.uniform(0.5, 1.5, 2 * n)
-    got = check(found, pairs, data, at)
-    assert np.abs(got).max(initial=0.0) <= 1e-10
+    assert np.abs(left_over(found, pairs, data, at)).max(initial=0.0) <= 1e-10
     for _, value in found.known:
         eliminated = ca.vertcat(*(u for u, _ in found.known))
         assert not ca.depends_on(value, eliminated)

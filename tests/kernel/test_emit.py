@@ -280,7 +280,9 @@ FUSED = [
 ]
 
 
-@pytest.mark.parametrize(("expression", "count", "exact"), FUSED, ids=str)
+@pytest.mark.parametrize(
+    ("expression", "count", "exact"), FUSED, ids=[str(case[0]) for case in FUSED]
+)
 @pytest.mark.parametrize("lanes", [1, 4])
 def test_a_product_in_a_sum_is_rounded_once(expression, count, exact, lanes, native_map):
     """At points where x·y and z cancel, only a fused operation has the right digits."""

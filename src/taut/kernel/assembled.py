@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 import casadi as ca
 import numpy as np
 
+from taut.errors import InputError
 from taut.kernel.fused import HEAD, HISTORY
 from taut.kernel.machine import Machine, Part, Stage
 from taut.kernel.native import Native, compiled
@@ -408,6 +409,13 @@ class _Layout:
         for symbol in ca.symvar(expression):
             if symbol.name() in SCALARS:
                 continue
+            if symbol.name() not in self.spaces:
+                raise InputError(
+                    "this method cannot be assembled",
+                    expected="operators of vectors",
+                    received=f"an operator of another one, {symbol.name()}",
+                    remedy="give the inner one an unknown of its own in the method's program",
+                )
             coefficient = self._scalar(ca.jacobian(expression, symbol), vectors)
             total = total + coefficient * vectors.get(symbol.name())
         return total

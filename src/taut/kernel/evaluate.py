@@ -39,6 +39,17 @@ class Mechanics:
             at += count
         return found
 
+    @cached_property
+    def involved(self) -> np.ndarray:
+        """Which coordinates each constraint depends on, shape (c, n)."""
+        found = np.zeros((self.c, self.n), dtype=bool)
+        for local, rows in zip(self.locals, self._rows, strict=True):
+            for k in range(local.rows):
+                used = local.term.expressions[k].free_symbols
+                here = [i for i, s in enumerate(local.term.coordinates) if s in used]
+                found[rows[:, k, None], local.term.indices[:, here]] = True
+        return found
+
     def apply(self, operator: str, t, par: np.ndarray, **given: np.ndarray) -> np.ndarray:
         """Σ over terms; the vector that belongs to no term is not included (see `link` …)."""
         lead = next(x.shape[:-1] for x in given.values())
@@ -53,12 +64,7 @@ class Mechanics:
             part = np.array(local.function(operator)(*args)).reshape(
                 -1, count, local.term.instances
             )
-            where = {
-                "q": local.term.indices,
-                "c": rows,
-                "1": np.zeros((local.term.instances, 1), int),
-            }
-            for k, column in enumerate(where[SPACES[operator]].T):
+            for k, column in enumerate(_places(local, rows, SPACES[operator]).T):
                 np.add.at(total, (slice(None), column), part[k])
         return total.reshape(*lead, size)
 
@@ -89,7 +95,7 @@ class Mechanics:
             function = self._derivative(number, operator, by)
             blocks = np.array(function(*self._gathered(local, rows, flat, t, par, 1)))
             instances = local.term.instances
-            lines = rows if space == "c" else local.term.indices
+            lines = _places(local, rows, space)
             columns = rows if by == "lam" else local.term.indices
             blocks = blocks.reshape(columns.shape[1], lines.shape[1], instances)
             i, j = np.broadcast_arrays(lines.T[None, :, :], columns.T[:, None, :])
@@ -112,7 +118,7 @@ class Mechanics:
                 continue
             function = self._derivative(number, operator, by)
             args = self._gathered(local, rows, given, t, par, count)
-            lines = rows if space == "c" else local.term.indices
+            lines = _places(local, rows, space)
             columns = rows if by == "lam" else local.term.indices
             shape = (columns.shape[1], lines.shape[1], count, local.term.instances)
             blocks = np.moveaxis(np.array(function(*args)).reshape(shape), 2, 0)
@@ -224,6 +230,13 @@ class Mechanics:
         if rank < self.c:
             multipliers = np.linalg.lstsq(g.T.toarray(), g.T @ multipliers, rcond=1e-12)[0]
         return free - response @ multipliers, multipliers
+
+
+def _places(local: Local, rows: np.ndarray, space: str) -> np.ndarray:
+    """Where a term's results go in a vector of this space, shape (instances, results)."""
+    if space == "1":
+        return np.zeros((local.term.instances, 1), int)
+    return rows if space == "c" else local.term.indices
 
 
 def _shortened(residual, x, change, rest):

@@ -10,6 +10,7 @@ belongs to no term).  For a summand ℓ(q, v, t) of L, 𝓗(q, p, t) of H, a for
 | rate          | r or a  | −(ℓ_vv a + ℓ_vq v + ℓ_vt)     | −(𝓗_pp r + 𝓗_pq v + 𝓗_pt)  |       |                     |
 | respond       | r or a  | −ℓ_vv a                       | −𝓗_pp r                      |       |                     |
 | g             |         |                               |                               |       | g                   |
+| size          |         |                               |                               |       | Σ |summands of g|   |
 | push          |         |                               |                               |       | Gᵀλ                 |
 | hidden        |         |                               |                               |       | G v + g_t           |
 | hidden_rate   |         |                               |                               |       | G a + (G v + g_t)_q v + (G v + g_t)_t |
@@ -27,6 +28,7 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
+import sympy as sp
 
 from taut.kernel.translate import to_casadi
 from taut.model.symbols import t as time_symbol
@@ -43,6 +45,7 @@ SPACES = {
     "respond": "q",
     "push": "q",
     "g": "c",
+    "size": "c",
     "hidden": "c",
     "hidden_rate": "c",
     "energy": "1",
@@ -86,8 +89,8 @@ class Local:
         return len(self.term.expressions) if self.term.kind == "constraint" else 0
 
     @cached_property
-    def value(self) -> SX:
-        """The term's expressions as a column."""
+    def _table(self) -> dict[sp.Symbol, SX]:
+        """What the symbols of the term's expressions stand for."""
         x, term = self.arguments, self.term
         rates = x["p"] if term.kind == "hamiltonian" else x["v"]
         table = {time_symbol: x["t"]}
@@ -98,8 +101,17 @@ class Local:
         by_name = {name: x["par"][i] for i, name in enumerate(self.parameters)}
         table |= {s: by_name[s.name] for s in free if s.name in by_name}
         # Symbols may differ from ours in their assumptions only (time above all).
-        table |= {s: x["t"] for s in free if s.name == time_symbol.name}
-        return column(to_casadi(list(term.expressions), table))
+        return table | {s: x["t"] for s in free if s.name == time_symbol.name}
+
+    @cached_property
+    def value(self) -> SX:
+        """The term's expressions as a column."""
+        return column(to_casadi(list(self.term.expressions), self._table))
+
+    def _size(self) -> SX:
+        """The sizes of what is added up in each expression, together: the scale of its round-off."""
+        parts = (sp.Add.make_args(e) for e in self.term.expressions)
+        return column([ca.sum1(ca.fabs(column(to_casadi(list(p), self._table)))) for p in parts])
 
     @cached_property
     def _formulas(self) -> dict[str, Callable[[], SX]]:
@@ -139,6 +151,7 @@ class Local:
         hidden = ca.jtimes(e, q, v) + d(e, t)
         return {
             "g": lambda: e,
+            "size": self._size,
             "push": lambda: column(ca.jtimes(e, q, lam, True)),
             "hidden": lambda: hidden,
             "hidden_rate": lambda: ca.jtimes(e, q, a) + ca.jtimes(hidden, q, v) + d(hidden, t),

@@ -158,17 +158,22 @@ class Planner:
     def plan(self) -> list[SolvePlan | AssignPlan]:
         """All stages in order, up to the new state."""
         open_sums = {symbol.name(): (symbol, value) for symbol, value in self.step.sums}
+        self._settle(open_sums, [])
         for pairs, watch in self.step.solves:
             unknowns = [u for u, _ in pairs]
             own = [(s, e) for s, e in open_sums.values() if self._reaches(e, unknowns)]
             self._solve(pairs, watch, own)
-            ready = [(s, e) for s, e in open_sums.values() if not self._pending(e)]
-            self._assign([(s.name(), "q", self.written_out(e, own)) for s, e in ready])
-            for symbol, _ in ready:
-                del open_sums[symbol.name()]
+            self._settle(open_sums, own)
         end = self.step.end
         self._assign([(name, "q", self.written_out(end[name], [])) for name in end])
         return self.plans
+
+    def _settle(self, open_sums: dict[str, tuple[SX, SX]], own: list[tuple[SX, SX]]) -> None:
+        """Give a value to the sums that no later solve can change."""
+        ready = [(s, e) for s, e in open_sums.values() if not self._pending(e)]
+        self._assign([(s.name(), "q", self.written_out(e, own)) for s, e in ready])
+        for symbol, _ in ready:
+            del open_sums[symbol.name()]
 
     def _reaches(self, expression: SX, unknowns: list[SX]) -> bool:
         """Whether an expression depends on any of these unknowns, also through placeholders."""

@@ -235,7 +235,7 @@ class _Needs:
         self._claims: list[frozenset[_Claim]] = [frozenset({_EVERYWHERE})]
         self._numbers = {self._claims[0]: 0}
         self.conditions = [graph.one]
-        self.selectors: dict[int, tuple[list[SX], SX | None]] = {}  # per Piecewise
+        self.selectors: dict[int, list[SX]] = {}  # of the branches of each Piecewise
 
     def union(self, claims: set[_Claim]) -> int:
         """Number of a union of claims."""
@@ -256,15 +256,12 @@ class _Needs:
 
     def _complete(self, claim: _Claim, claims: set[_Claim]) -> bool:
         p, k, need = claim
-        branches, otherwise = self.selectors[p]
-        if k > 0 or otherwise is not None:
-            return False
-        return all((p, j, need) in claims for j in range(len(branches)))
+        return k == 0 and all((p, j, need) in claims for j in range(len(self.selectors[p])))
 
     def _new(self, claims: frozenset[_Claim]) -> int:
         g, places = self._graph, []
         for p, k, need in sorted(claims):
-            place = self.selectors[p][0][k]
+            place = self.selectors[p][k]
             places.append(g(ca.OP_AND, self.conditions[need], place) if need else place)
         self._numbers[claims] = len(self._claims)
         self._claims.append(claims)
@@ -324,7 +321,7 @@ class _Translation:
         if isinstance(node, sp.Piecewise) and i in self.singular:
             self.guarded.add(i)
             conditions = (self.plain[a][1] for a in self.tape.args[i])
-            self.needs.selectors[i] = self.graph.selectors(conditions)
+            self.needs.selectors[i], _ = self.graph.selectors(conditions)
 
     def _operands(self, i: int) -> tuple[int, ...]:
         """Arguments through which derivatives pass: all but the conditions."""
@@ -355,14 +352,19 @@ class _Translation:
         while queue:  # from the last node to the first: a node after all that use it
             i = -heappop(queue)
             needs[i] = need = self.needs.union(claims.pop(i))
-            branching = isinstance(self.tape.nodes[i], sp.Piecewise)
-            for k, a in enumerate(self._operands(i)):
+            operands = self._operands(i)
+            if isinstance(self.tape.nodes[i], sp.Piecewise):
+                branches = range(len(self.needs.selectors[i]))  # those that can be reached
+                below = [(a, {(i, k, need)}) for k, a in zip(branches, operands, strict=False)]
+            else:
+                below = [(a, self.needs.claims(need)) for a in operands]
+            for a, claim in below:
                 if a not in self.singular:
                     continue
                 if a not in claims:
                     claims[a] = set()
                     heappush(queue, -a)
-                claims[a] |= {(i, k, need)} if branching else self.needs.claims(need)
+                claims[a] |= claim
         return needs
 
 
@@ -430,8 +432,7 @@ def _mul(g: _Graph, node: sp.Mul, *factors: SX) -> SX:
             denominators.append(below)
         elif factor.is_Number:
             negative ^= bool(factor.is_negative)
-            if abs(factor) != 1:
-                coefficients.append(g.constant(abs(_nearest_double(factor))))
+            coefficients.append(g.constant(abs(_nearest_double(factor))))
         else:
             numerators.append(value)
     result = g.product([*numerators, *coefficients])
@@ -453,7 +454,7 @@ def _pow(g: _Graph, node: sp.Pow, base: SX, exponent: SX) -> SX:
         return g(ca.OP_EXP, exponent)
     halves = _halves(node.exp)
     if halves is None or abs(halves) > 2 * _LARGEST_POWER:
-        return g(ca.OP_CONSTPOW if node.exp.is_Number else ca.OP_POW, base, exponent)
+        return g(ca.OP_POW, base, exponent)
     whole, half = divmod(abs(halves), 2)
     factors = [g.power(base, whole)] if whole else []
     if half:

@@ -26,7 +26,7 @@ from taut.kernel.step_code import NOTES, PAR
 from taut.march import loop
 from taut.march.charts import best_chart, threshold
 from taut.march.progress import Progress
-from taut.march.start import Start, prepare
+from taut.march.start import Start, prepare, smallest_sizes
 from taut.march.trajectory import Ending, Trajectory
 from taut.methods.base import Method
 from taut.methods.catalogue import method_of
@@ -287,15 +287,15 @@ class _Run:
         p = np.array([self._start_momentum(*row) for row in zip(q, v, p, strict=True)])
         self.origin = np.concatenate([q, p, v], axis=1)
         books = self._opened(q, v, p)
-        charts, values = [self._chart(x) for x in q], self.values
+        charts = [self._chart(x) for x in q]
+        scales = smallest_sizes(
+            self.shop.mechanics, q, v, p, self.plan.t0, self.plan.step, self.values
+        )
         self._make_groups(charts)
         for group in self.groups:
             for lane, member in self._lanes(group):
-                scale = coordinate_scale(
-                    self.shop, q[member], v[member], p[member], self.plan.t0, self.plan.step, values
-                )
                 group.state[:, lane] = self._inner(
-                    group.step, q[member], p[member], v[member], scale
+                    group.step, q[member], p[member], v[member], scales[member]
                 )
                 group.books[lane] = books[member]
 
@@ -523,25 +523,12 @@ class _Run:
         )  # fmt: skip
 
 
-def coordinate_scale(shop: Workshop, q, v, p, t: float, h: float, par) -> float:
-    """The smallest size of a coordinate that matters: 1e−7 of what the start shows.
-
-    At rest in the origin that is what the forces would move in a step if there were no constraints,
-    and in their absence 1.
-    """
-    size = np.abs(q).max() + h * np.abs(v).max()
-    if size == 0.0:
-        pushes = [shop.mechanics.apply("force", s, par, q=q, v=v, p=p) for s in (t, t + h)]
-        inverse = np.linalg.inv(shop.mechanics.mass(q, v, p, t, par))
-        size = max(h * h * np.abs(inverse @ f).max() for f in pushes)
-    return 1e-7 * (size if 0.0 < size < np.inf else 1.0)
-
-
 def one_step(step: CompiledStep, q, v, p, t: float, h: float, par) -> tuple[np.ndarray, ...]:
     """One compiled step from a bare state: (q₁, v₁, p₁, the whole inner state)."""
     plan = Plan(t, h, h, 0, 1, 1)
     group = _Group([0], step, plan, par, 1)
-    scale = coordinate_scale(workshop(step.system), q, v, p, t, h, par)
+    mechanics = workshop(step.system).mechanics
+    (scale,) = smallest_sizes(mechanics, q[None], v[None], p[None], t, h, par)
     group.state[:, 0] = np.concatenate(
         [q, p, v, np.zeros_like(q), p, np.zeros_like(q), [scale], step.first_memory(q, p, v)]
     )

@@ -82,6 +82,27 @@ def prepare(mechanics: Mechanics, q0, v0, p0, t0: float, par: np.ndarray, projec
     return _many(mechanics, q, v, p, t0, par, project, first)
 
 
+def smallest_sizes(mechanics: Mechanics, q, v, p, t: float, h: float, par) -> np.ndarray:
+    """For each row of a batch the smallest size of a coordinate that matters to Newton's method.
+
+    That is 1e−7 of what the start shows: of the largest coordinate, or, at rest in the origin, of
+    what the forces would move in a step if there were no constraints.  It is more where constraints
+    cannot be evaluated as exactly as that, say a circle of radius 1 through the origin.
+    """
+    size = np.abs(q).max(axis=1) + h * np.abs(v).max(axis=1)
+    for i in np.flatnonzero(size == 0.0):
+        pushes = [mechanics.apply("force", s, par, q=q[i], v=v[i], p=p[i]) for s in (t, t + h)]
+        inverse = np.linalg.inv(mechanics.mass(q[i], v[i], p[i], t, par))
+        size[i] = max(h * h * np.abs(inverse @ f).max() for f in pushes)
+    smallest = 1e-7 * np.where((size > 0.0) & (size < np.inf), size, 1.0)
+    if mechanics.c == 0:
+        return smallest
+    rounding = np.finfo(float).eps * mechanics.apply("size", t, par, q=q)
+    slopes = np.linalg.norm(_gradients(mechanics, q, t, par), axis=2)
+    noise = rounding / np.where(slopes > 0.0, slopes, np.inf)
+    return np.maximum(smallest, 1e8 * noise.max(axis=1))
+
+
 def _array(name: str, value, n: int) -> np.ndarray:
     if value is None:
         raise InputError(
@@ -179,12 +200,22 @@ def _gradients(mechanics: Mechanics, q, t, par) -> np.ndarray:
 
 
 def _scales(mechanics: Mechanics, q, v, t, par) -> tuple[np.ndarray, np.ndarray]:
-    """Sizes that g and G v + ∂g/∂t are compared with: Σ |Gᵢⱼ| |qⱼ| and Σ |Gᵢⱼ| |vⱼ| + |∂gᵢ/∂t|."""
-    gradients = np.abs(_gradients(mechanics, q, t, par))
-    reach, speed = ((gradients @ _sizes(x)[..., None])[..., 0] for x in (q, v))
+    """Sizes that g and G v + ∂g/∂t are compared with: Σ |Gᵢⱼ| max |q|, Σ |Gᵢⱼ| max |v| + |∂gᵢ/∂t|.
+
+    The largest coordinate is that of the coordinates a constraint depends on.  The scale of g is at
+    least the size of its summands.
+    """
+    slopes = np.abs(_gradients(mechanics, q, t, par)).sum(axis=-1)
+    reach, speed = (
+        slopes * np.where(mechanics.involved, _sizes(x)[..., None, :], 0.0).max(axis=-1)
+        for x in (q, v)
+    )
     if mechanics.system.rheonomic:
-        speed += np.abs(mechanics.hidden(q, np.zeros_like(v), t, par))
-    return reach + 1e-300, speed + 1e-300
+        rest = np.zeros_like(v)
+        speed += np.abs(mechanics.hidden(q, rest, t, par))
+        turning = mechanics.apply("hidden_rate", t, par, q=q, v=rest, a=rest)
+        speed += SMALLEST * np.abs(t * turning)  # where a moving constraint comes to rest
+    return np.maximum(reach, mechanics.apply("size", t, par, q=q)) + 1e-300, speed + 1e-300
 
 
 def _one(mechanics, q, v, p, t, par, project: bool, label: str = "") -> Start:

@@ -7,6 +7,7 @@ back; the model itself is code and is not stored.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -68,21 +69,52 @@ def save(run: Trajectory, path: Path) -> Path:
             expected="a name ending in .zarr",
             received=path.name,
         )
-    part = path.with_name(f".{path.name}.part")
+    if path.exists() and not _is_store(path):
+        raise FileError(
+            f"{path} is there and is no Zarr store",
+            expected="a new name, or that of a saved run",
+            remedy="choose another name",
+        )
+    part, old = (path.with_name(f".{path.name}.{end}") for end in ("part", "old"))
+    data = to_xarray(run)
+    data.attrs["digest"] = _digest(data)
     try:
-        if part.exists():
-            shutil.rmtree(part)
+        for rest in (part, old):
+            if rest.exists():
+                shutil.rmtree(rest)
         part.parent.mkdir(parents=True, exist_ok=True)
-        to_xarray(run).to_zarr(part, mode="w", consolidated=False, zarr_format=2)
+        data.to_zarr(part, mode="w", consolidated=False, zarr_format=2)
         if path.exists():
-            shutil.rmtree(path)
+            path.rename(old)
         part.rename(path)
-    except OSError as error:
+        shutil.rmtree(old, ignore_errors=True)
+    except BaseException as error:
         shutil.rmtree(part, ignore_errors=True)
+        if old.exists() and not path.exists():
+            old.rename(path)
+        if not isinstance(error, OSError):
+            raise
         raise FileError(
             f"cannot write {path}", received=str(error), remedy="check the folder"
         ) from error
     return path
+
+
+def _is_store(path: Path) -> bool:
+    heads = (".zgroup", ".zattrs", "zarr.json")
+    return path.is_dir() and (not any(path.iterdir()) or any((path / x).exists() for x in heads))
+
+
+def _digest(data: Any) -> str:
+    """A checksum of all arrays: a store with a missing chunk would read as zeros."""
+    digest = hashlib.sha256()
+    for name in sorted(map(str, data.variables)):
+        values = data[name].values
+        raw = (
+            "\n".join(map(str, values)).encode() if values.dtype.kind in "UOT" else values.tobytes()
+        )
+        digest.update(f"{name} {values.shape} ".encode() + raw)
+    return digest.hexdigest()
 
 
 def load(path: str | Path) -> Any:
@@ -104,10 +136,17 @@ def load(path: str | Path) -> Any:
     if not path.exists():
         raise FileError(f"there is no {path}", expected="a folder written by run.save(…)")
     try:
-        return xarray.open_zarr(path, consolidated=False).load()
+        data = xarray.open_zarr(path, consolidated=False).load()
     except Exception as error:
         raise FileError(
             f"{path} is not a saved run",
             expected="a Zarr store written by run.save(…)",
             received=str(error)[:200],
         ) from error
+    if data.attrs.pop("digest", None) != _digest(data):
+        raise FileError(
+            f"{path} is damaged",
+            expected="arrays with the checksum that was saved with them",
+            remedy="save the run again",
+        )
+    return data

@@ -134,9 +134,11 @@ def inverted(functions: list[sp.Expr], x, y) -> list[sp.Expr] | None:
         if matrix.is_diagonal():
             return [right[i] / matrix[i, i] for i in range(len(x))]
         return list(matrix.LUsolve(right))
-    found = sp.solve(
-        [a - f for a, f in zip(y, functions, strict=True)], list(x), dict=True, simplify=False
-    )
+    equations = [a - f for a, f in zip(y, functions, strict=True)]
+    try:
+        found = sp.solve(equations, list(x), dict=True, simplify=False)
+    except NotImplementedError:
+        return None
     return [found[0][s] for s in x] if len(found) == 1 and set(found[0]) == set(x) else None
 
 

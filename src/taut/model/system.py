@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -141,7 +142,8 @@ class System:
         kinds = {term.kind for term in terms}
         if {"lagrangian", "hamiltonian"} <= kinds or not kinds & {"lagrangian", "hamiltonian"}:
             raise ModelError("terms must hold Lagrangian or Hamiltonian summands, and not both")
-        known = {*self.parameters, t.name}
+        known = {name: sp.Symbol(name, real=True) for name in self.parameters} | {t.name: t}
+        own = []
         for term in terms:
             if term.indices.min() < 0 or term.indices.max() >= self.n:
                 raise ModelError(
@@ -158,7 +160,9 @@ class System:
                     f"a {term.kind} term contains {', '.join(stray)}, which it does not know",
                     remedy="declare it in the term or in parameters=",
                 )
-        self._finish(list(terms), drawing)
+            table = {s: known[s.name] for s in free}
+            own.append(replace(term, expressions=[e.xreplace(table) for e in term.expressions]))
+        self._finish(own, drawing)
         return self
 
     # ---- construction ------------------------------------------------------------------------
