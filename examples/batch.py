@@ -9,7 +9,7 @@ from double_pendulum import system
 
 import taut
 
-angles = np.random.default_rng(0).uniform(-1e-3, 1e-3, (4000, 2)) + [2.0, 2.5]
+angles = np.random.default_rng(0).normal([2.0, 2.5], 1e-3, (4000, 2))
 s, c = np.sin(angles), np.cos(angles)
 starts = np.stack([s[:, 0], c[:, 0], s.sum(axis=1), c.sum(axis=1)], axis=1)
 run = taut.simulate(system, q0=starts, v0=0, duration=20, step=0.01, every=100)

@@ -25,9 +25,7 @@ system = taut.System.from_terms(
     ],
 )
 start = np.stack([np.arange(1.0, n + 1), np.zeros(n)], axis=1).ravel()
-run = taut.simulate(
-    system, q0=start, v0=0, duration=2, step=2e-3, every=10, method="time-element"
-)
+run = taut.simulate(system, q0=start, v0=0, duration=2, step=2e-3, every=10, method="time-element")
 
 
 if __name__ == "__main__":

@@ -35,7 +35,9 @@ def test_examples_run(example, monkeypatch, tmp_path, capsys):
     assert "max |g|" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "NOTATION.md", ROOT / "CONTRIBUTING.md"], ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "page", [*PAGES, ROOT / "NOTATION.md", ROOT / "CONTRIBUTING.md"], ids=lambda p: p.name
+)
 def test_links_lead_somewhere(page):
     for target in LINK.findall(page.read_text()):
         if not target.startswith(("http://", "https://", "mailto:")):

@@ -43,8 +43,8 @@ _OPEN = ("diagnose", "kernel", "march", "methods", "model", "papers", "problems"
 __all__ = [
     "ConstraintError", "Equations", "FileError", "InconsistentStart", "InputError", "Interrupted",
     "Method", "ModelError", "ProjectedEuler", "Rattle", "StepError", "SymplecticEuler", "System",
-    "TautError", "Term", "TimeElement", "Trajectory", "UnknownName", "__version__", "coordinates", "load",
-    "momenta", "simulate", "t", "velocities",
+    "TautError", "Term", "TimeElement", "Trajectory", "UnknownName", "__version__", "coordinates",
+    "load", "momenta", "simulate", "t", "velocities",
 ]  # fmt: skip
 
 

@@ -3,9 +3,9 @@
 TautError
 ├── ModelError            a system that cannot be built: shapes, symbols, mass, expressions
 ├── InputError            a call that cannot be carried out: step, duration, names, values
-│   └── UnknownName       a method, problem or parameter that does not exist (the known ones are listed)
+│   └── UnknownName       a name that does not exist (the known ones are listed)
 ├── ConstraintError       constraints that cannot hold together, or a singular configuration
-├── InconsistentStart     a start off g = 0 or G q̇ + ∂g/∂t = 0 (carries the nearest consistent state)
+├── InconsistentStart     a start off the constraints (carries the nearest state on them)
 ├── StepError             a step that could not be made: Newton, singular matrix, blow-up
 ├── Interrupted           Ctrl-C during a run (also a KeyboardInterrupt)
 └── FileError             a file that cannot be read or written

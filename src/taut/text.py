@@ -18,6 +18,7 @@ def aligned(rows: Iterable[Sequence[object]], head: bool = False) -> list[str]:
     if head:
         cells.insert(1, ["─" * width for width in widths])
     return [
-        "  " + "  ".join(c + " " * (w - columns(c)) for c, w in zip(row, widths, strict=True)).rstrip()
+        "  "
+        + "  ".join(c + " " * (w - columns(c)) for c, w in zip(row, widths, strict=True)).rstrip()
         for row in cells
     ]

@@ -94,7 +94,12 @@ def test_watched_laws():
     px, py = taut.momenta(Q)
     free = taut.System(Q, mass=[1, 2], potential=(x**2 + y**2) / 2)
     run = taut.simulate(
-        free, q0=[1, 0], v0=[0, 1], duration=20, step=0.01, laws={"L": x * py - y * px, "E1": px**2 + x**2}
+        free,
+        q0=[1, 0],
+        v0=[0, 1],
+        duration=20,
+        step=0.01,
+        laws={"L": x * py - y * px, "E1": px**2 + x**2},
     )
     kept, broken = run.certificate.watched
     assert kept.largest_change > 0.1, "unequal masses: angular momentum is not conserved"

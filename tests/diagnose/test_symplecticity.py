@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 import taut
-from taut.diagnose.symplecticity import Linearised, LinearisedStages, gradients_of, pairing, tangent_basis
+from taut.diagnose.symplecticity import (
+    Linearised,
+    LinearisedStages,
+    gradients_of,
+    pairing,
+    tangent_basis,
+)
 from taut.kernel.compile import Workshop, workshop
 from taut.march.charts import best_chart
 from taut.march.simulate import one_step

@@ -72,6 +72,15 @@ def not_separable():
     return system, {"q0": [0.6, 0, -0.8], "v0": [0, 1, 0]}
 
 
+def one_bound_coordinate():
+    """The multiplier touches one velocity, the velocities touch all momenta."""
+    q = taut.coordinates("a b c d")
+    p = taut.momenta(q)
+    energy = sum(s**2 for s in p) + sum(p) ** 2 / 5 + sum(s**2 for s in q) + q[0] * q[1]
+    system = taut.System(q, hamiltonian=energy, constraints=[q[2] ** 2 + q[2] - 2])
+    return system, {"q0": [1, -1, 1, 0.5], "v0": [1, 0, 0, -1]}
+
+
 def not_quadratic():
     energy = sp.sqrt(1 + px**2 + py**2) + y + px**4 / 50
     system = taut.System([x, y], hamiltonian=energy, constraints=[x**2 + y**2 - 1])
@@ -118,14 +127,15 @@ def parameters():
 
 
 def constants_of_instances():
-    a, b, c, d, p, r, m, length = sp.symbols("a b c d p r m length", real=True)
-    pairs, masses = np.arange(8).reshape(4, 2), np.array([[1.0], [2.0], [0.5], [3.0]])
+    a, b, c, d, p, r, m, g, length = sp.symbols("a b c d p r m g length", real=True)
+    pairs = np.arange(8).reshape(4, 2)
+    masses = np.array([[1.0, 10.0], [2.0, 9.0], [0.5, 11.0], [3.0, 8.0]])
     lengths = np.array([[1.0], [0.5], [2.0], [1.5]])
     system = taut.System.from_terms(
         sp.symbols("q0:8"),
         [
-            Term("lagrangian", (a, b), [m * (p**2 + r**2) / 2 - 10 * m * b], pairs,
-                 rates=(p, r), constants=(m,), values=masses),
+            Term("lagrangian", (a, b), [m * (p**2 + r**2) / 2 - m * g * b], pairs,
+                 rates=(p, r), constants=(m, g), values=masses),
             Term("constraint", (a, b), [a**2 + b**2 - length**2], pairs[:1],
                  constants=(length,), values=lengths[:1]),
             Term("constraint", (a, b, c, d), [(a - c) ** 2 + (b - d) ** 2 - length**2],
@@ -139,8 +149,8 @@ def constants_of_instances():
 
 
 def redundant():
-    planes = [z + x / 2, SPHERE, 2 * z + x]
-    system = taut.System([x, y, z], mass=[1, 2, 3], potential=10 * z, constraints=planes)
+    twice = [z + x / 2, SPHERE, 2 * z + x, 3 * SPHERE]
+    system = taut.System([x, y, z], mass=[1, 2, 3], potential=10 * z, constraints=twice)
     return system, {"q0": [0, 1, 0], "v0": [1, 0, -0.5]}
 
 
@@ -161,7 +171,7 @@ def no_force():
 
 MAKE = [
     constant_mass, full_mass_matrix, mass_of_q, gyroscopic, fast_lagrangian, not_separable,
-    not_quadratic, forced_hamiltonian, forced, moving_constraint, parameters,
+    one_bound_coordinate, not_quadratic, forced_hamiltonian, forced, moving_constraint, parameters,
     constants_of_instances, redundant, no_constraints, no_constraints_forced, no_force,
 ]  # fmt: skip
 METHODS = {name: method for name, method in CATALOGUE.items() if not method.charted}

@@ -58,7 +58,7 @@ def test_arrays_are_labelled(run):
     assert data.multipliers.dims == data.g.dims == data.hidden.dims == ("t", "constraint")
     assert data.energy.dims == ("t",)
     assert np.array_equal(data.t.values, run.t)
-    assert float(data.q.sel(coordinate="y", t=0.5, method="nearest")) == run.q[5, 1]
+    assert np.array_equal(data.q.sel(coordinate="y").values, run.q[:, 1])
 
 
 def test_a_batch_has_one_more_dimension(batch):
@@ -114,7 +114,7 @@ def test_a_saved_run_is_overwritten_whole(run, batch, tmp_path):
 
 @pytest.mark.parametrize("name", ["run.nc", "run", "zarr", "run.zarr.zip"])
 def test_other_formats_are_refused(run, tmp_path, name):
-    with pytest.raises(taut.FileError, match="ending in .zarr"):
+    with pytest.raises(taut.FileError, match="a name ending in"):
         run.save(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 

@@ -75,8 +75,12 @@ def test_projection_is_idempotent(system, start):
 def test_scaling_mass_and_energy_together(system, start, factor):
     """L → f L (f a power of two) changes nothing but the momenta, bit by bit in the positions."""
     q0, v0 = start
-    scaled = taut.System(Q, lagrangian=factor * system.energy_function, constraints=system.constraints,
-                         velocities=system.velocities)
+    scaled = taut.System(
+        Q,
+        lagrangian=factor * system.energy_function,
+        constraints=system.constraints,
+        velocities=system.velocities,
+    )
     one = taut.simulate(system, q0=q0, v0=v0, duration=1, step=0.02, project=True)
     other = taut.simulate(scaled, q0=one.q[0], v0=one.v[0], duration=1, step=0.02)
     assert np.abs(one.q - other.q).max() < 1e-12

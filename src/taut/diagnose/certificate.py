@@ -1,8 +1,8 @@
 """The certificate: what was measured on a run, over all of its steps.
 
 A table a person reads in ten seconds, and a dict a test asserts on.  Nothing here is claimed by a
-method; everything was measured on this trajectory.  For a batch the worst trajectory counts, and the
-drift is the mean over all trajectories with the interval that their scatter gives.
+method; everything was measured on this trajectory.  For a batch the worst trajectory counts, and
+the drift is the mean over all trajectories with the interval that their scatter gives.
 """
 
 from __future__ import annotations
@@ -164,7 +164,9 @@ class Certificate:
             )
             rows.append(("symplecticity defect", f"{self.symplecticity:.1e}", word))
         for w in self.watched:
-            word = "round-off" if w.drift.band <= 1e3 * EPS * abs(w.first) else self._verdict(w.drift)
+            word = (
+                "round-off" if w.drift.band <= 1e3 * EPS * abs(w.first) else self._verdict(w.drift)
+            )
             rows.append((w.name, f"{w.first:.6g} ± {w.largest_change:.1e}", word))
         if self.iterations:
             value = f"{self.iterations:.2f} per step, at most {self.most_iterations}"

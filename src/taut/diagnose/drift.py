@@ -1,10 +1,10 @@
-"""Is there a drift?  A slope of block means with a confidence interval that allows for autocorrelation.
+"""Is there a drift?  A slope of block means with an honest confidence interval.
 
-After the first sixteenth of the run, at most 32 block means ȳ_j at times τ_j are fitted by a line.  What counts as noise is what is left
-after a parabola (a drift that bends is still a drift, and on a uniform grid the parabola does not
-change the slope).  This noise is correlated, since the energy error oscillates slowly; with lag-1
-autocorrelation ρ the number of independent values is n (1 − ρ)/(1 + ρ), which widens the interval
-(Bartlett 1935; Zwiers & von Storch 1995).
+After the first sixteenth of the run, at most 32 block means ȳ_j at times τ_j are fitted by a line.
+What counts as noise is what is left after a parabola (a drift that bends is still a drift, and on
+a uniform grid the parabola does not change the slope).  This noise is correlated, since the energy
+error oscillates slowly; with lag-1 autocorrelation ρ the number of independent values is n (1 −
+ρ)/(1 + ρ), which widens the interval (Bartlett 1935; Zwiers & von Storch 1995).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Drift:
 
     @property
     def significant(self) -> bool:
-        """Whether zero lies outside the interval and the drift is more than a twentieth of the band."""
+        """Whether the interval excludes zero and the drift is over a twentieth of the band."""
         return abs(self.slope) > self.half_width and abs(self.relative) > 0.05
 
 
@@ -95,7 +95,9 @@ def pooled(drifts: list[Drift]) -> Drift:
     if len(drifts) >= 4:
         half = _t95(len(drifts) - 1) * slopes.std(ddof=1) / np.sqrt(len(drifts))
     else:
-        half = np.sqrt(sum((d.relative_half_width * band / duration) ** 2 for d in drifts)) / len(drifts)
+        half = np.sqrt(sum((d.relative_half_width * band / duration) ** 2 for d in drifts)) / len(
+            drifts
+        )
     return Drift(float(slopes.mean()), float(half), duration, band)
 
 

@@ -7,7 +7,8 @@ R(z, x) = 0 and result y(z, x),
     DΦ = y_x − y_z R_z⁻¹ R_x.
 
 (Systems too large to be unrolled are differentiated in the same way, stage by stage, along a few
-random tangent vectors.)  On the manifold {g = 0, G H_p + g_t = 0} with tangent basis T the defect is
+random tangent vectors.)  On the manifold {g = 0, G H_p + g_t = 0} with tangent basis T the defect
+is
 
     ‖Tᵀ(DΦᵀ J DΦ − J)T‖ / ‖TᵀJT‖,
 

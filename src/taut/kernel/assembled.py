@@ -1,14 +1,14 @@
 """The assembled back end: kernels per type of term, gathered and scattered.
 
 The method's program is run once on abstract vectors (one symbol stands for a whole vector).  Every
-operator it calls becomes a placeholder, and everything it writes down must be affine in vectors and
-placeholders with coefficients that depend on h only; then the contribution of a term to any
-expression Σ cⱼ oⱼ is Σ cⱼ oⱼ(term), and what belongs to no term is a pseudo-term with one coordinate
-(or one constraint) per instance.
+operator it calls becomes a placeholder, and everything it writes down must be affine in vectors
+and placeholders with coefficients that depend on h only; then the contribution of a term to any
+expression Σ cⱼ oⱼ is Σ cⱼ oⱼ(term), and what belongs to no term is a pseudo-term with one
+coordinate (or one constraint) per instance.
 
-The result is a list of stages on a *bank* of vectors.  A stage evaluates kernels: per type of term a
-table of bank addresses to gather from and a table of addresses to add to.  A solve stage adds into a
-sparse matrix and a right side, an assign stage into new vectors of the bank.
+The result is a list of stages on a *bank* of vectors.  A stage evaluates kernels: per type of term
+a table of bank addresses to gather from and a table of addresses to add to.  A solve stage adds
+into a sparse matrix and a right side, an assign stage into new vectors of the bank.
 
 Compiling costs the same for 3 instances and for 3000; only the tables grow.
 """
@@ -16,6 +16,7 @@ Compiling costs the same for 3 instances and for 3000; only the tables grow.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import cast
 
 import casadi as ca
 import numpy as np
@@ -28,7 +29,7 @@ from taut.kernel.operators import ARGUMENTS, SPACES, Local
 from taut.kernel.plan import SCALARS, AbstractStep, AssignPlan, Placeholder, Planner, SolvePlan
 from taut.kernel.sparse import analysed
 from taut.kernel.step_code import map_code
-from taut.methods.base import Method
+from taut.methods.base import Method, Step
 from taut.model.system import System
 
 SX = ca.SX
@@ -107,7 +108,7 @@ class AssembledProgram:
 def assemble(system: System, method: Method, *, keep: list[int], chart=None) -> AssembledProgram:
     """Run the program on abstract vectors and lay out its stages."""
     step = AbstractStep(system)
-    method.program(step)
+    method.program(cast(Step, step))
     plans = Planner(step).plan()
     return _Layout(system, step, plans, keep).program()
 

@@ -63,7 +63,7 @@ class Workshop:
         self.system = system
         self.mechanics = Mechanics(system)
         self._steps: dict[tuple, CompiledStep] = {}
-        self._maps: dict[str, Any] = {}
+        self._maps: dict[tuple, Any] = {}
 
     @property
     def small(self) -> bool:

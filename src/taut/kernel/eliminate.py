@@ -34,7 +34,7 @@ def solve_linear(matrix: SX, right: SX) -> SX:
         return _by_cofactors(ca.densify(matrix), right)
     rows: list[dict[int, SX]] = [{} for _ in range(n)]
     i_all, j_all = matrix.sparsity().get_triplet()
-    entries = matrix.nonzeros()
+    entries: list = matrix.nonzeros()
     for i, j, e in zip(i_all, j_all, entries, strict=True):
         if not e.is_zero():
             rows[i][j] = e
@@ -130,7 +130,7 @@ def reduce(pairs: list[tuple[SX, SX]]) -> Reduced:
 
 
 def _affine(todo: dict[int, tuple[SX, SX]]) -> int | None:
-    """The first pair whose residual is affine in its unknown, with a matrix free of all unknowns."""
+    """The first pair with a residual affine in its unknown, by a matrix free of unknowns."""
     if not todo:
         return None
     unknowns = ca.vertcat(*(u for u, _ in todo.values()))

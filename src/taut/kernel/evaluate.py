@@ -8,13 +8,18 @@ run, and for the quantities that are computed from stored states.
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
-import scipy.sparse as sparse
 
 from taut.kernel.operators import ARGUMENTS, SPACES, Local
 from taut.model.system import System
+
+if TYPE_CHECKING:  # SciPy is loaded when a large system needs it: it takes a quarter of a second
+    from scipy import sparse
+
+LARGE = 60  # coordinates from which sparse linear algebra is used
 
 
 class Mechanics:
@@ -65,7 +70,7 @@ class Mechanics:
                 -1, count, local.term.instances
             )
             for k, column in enumerate(_places(local, rows, SPACES[operator]).T):
-                np.add.at(total, (slice(None), column), part[k])
+                np.add.at(total, (slice(None), column), part[k])  # type: ignore[arg-type]
         return total.reshape(*lead, size)
 
     def _gathered(self, local: Local, rows, flat, t, par, count: int) -> list[np.ndarray]:
@@ -102,6 +107,8 @@ class Mechanics:
             i_all.append(i.ravel())
             j_all.append(j.ravel())
             values.append(blocks.ravel())
+        from scipy import sparse
+
         if not values:
             return sparse.csr_matrix(shape)
         data = np.concatenate(values), (np.concatenate(i_all), np.concatenate(j_all))
@@ -123,8 +130,15 @@ class Mechanics:
             shape = (columns.shape[1], lines.shape[1], count, local.term.instances)
             blocks = np.moveaxis(np.array(function(*args)).reshape(shape), 2, 0)
             i, j = np.broadcast_arrays(lines.T[None, :, :], columns.T[:, None, :])
-            np.add.at(total, (slice(None), i, j), blocks)
+            np.add.at(total, (slice(None), i, j), blocks)  # type: ignore[arg-type]
         return total
+
+    def _slope(self, operator: str, by: str, t: float, par, **given) -> Any:
+        """∂operator/∂by at one state, dense or sparse as the size of the system suggests."""
+        if self.n > LARGE:
+            return self.derivative(operator, by, t, par, **given)
+        rows = {name: x[None] for name, x in given.items()}
+        return self.derivatives(operator, by, t, par, **rows)[0]
 
     def _derivative(self, number: int, operator: str, by: str) -> ca.Function:
         key = (number, operator, by)
@@ -175,8 +189,8 @@ class Mechanics:
     def mass(self, q, v, p, t, par) -> np.ndarray:
         """L_vv, or the inverse of H_pp, as a dense matrix."""
         if self.form == "lagrangian":
-            return -self.derivative("respond", "a", t, par, q=q, v=v).toarray()
-        return np.linalg.inv(-self.derivative("respond", "r", t, par, q=q, p=p).toarray())
+            return -self.derivatives("respond", "a", t, par, q=q[None], v=v[None])[0]
+        return np.linalg.inv(-self.derivatives("respond", "r", t, par, q=q[None], p=p[None])[0])
 
     def g(self, q, t, par) -> np.ndarray:
         """Constraints g(q, t)."""
@@ -208,18 +222,17 @@ class Mechanics:
         zero = np.zeros(self.n)
         drift = self.apply("rate", t, par, q=q, v=v, p=p, a=zero, r=zero)
         bend = self.apply("hidden_rate", t, par, q=q, v=v, a=zero)
-        g = self.jacobian(q, t, par)
+        g = self._slope("g", "q", t, par, q=q)
         if self.form == "lagrangian":
-            mass = -self.derivative("respond", "a", t, par, q=q, v=v)
+            mass = -self._slope("respond", "a", t, par, q=q, v=v)
             right = force + drift
         else:
-            inverse = -self.derivative("respond", "r", t, par, q=q, p=p)
-            mass = sparse.csr_matrix(np.linalg.inv(inverse.toarray()))
+            mass = self.mass(q, v, p, t, par)
             right = force - mass @ drift
         free = solve(mass, right)
         if self.c == 0:
             return free, np.zeros(0)
-        response = solve(mass, g.T.toarray())
+        response = solve(mass, dense(g.T))
         schur = g @ response
         size = np.sqrt(np.abs(np.diag(schur)))
         scale = 1.0 / np.where(size > 0.0, size, 1.0)  # masses may differ by any factor
@@ -228,7 +241,7 @@ class Mechanics:
         )
         multipliers = scale * found
         if rank < self.c:
-            multipliers = np.linalg.lstsq(g.T.toarray(), g.T @ multipliers, rcond=1e-12)[0]
+            multipliers = np.linalg.lstsq(dense(g.T), g.T @ multipliers, rcond=1e-12)[0]
         return free - response @ multipliers, multipliers
 
 
@@ -251,10 +264,16 @@ def _shortened(residual, x, change, rest):
     return x - change, change, there
 
 
-def solve(matrix: sparse.spmatrix, right: np.ndarray) -> np.ndarray:
+def dense(matrix: Any) -> np.ndarray:
+    """A matrix as an array, sparse or not."""
+    return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+
+
+def solve(matrix: Any, right: np.ndarray) -> np.ndarray:
     """matrix⁻¹ right, dense for small systems and sparse for large ones."""
-    if matrix.shape[0] <= 60:
-        return np.linalg.solve(matrix.toarray(), right)
+    if matrix.shape[0] <= LARGE or isinstance(matrix, np.ndarray):
+        return np.linalg.solve(dense(matrix), right)
+    from scipy.sparse import csc_matrix
     from scipy.sparse.linalg import splu
 
-    return splu(sparse.csc_matrix(matrix)).solve(np.asarray(right))
+    return splu(csc_matrix(matrix)).solve(np.asarray(right))

@@ -12,13 +12,14 @@ smallest coordinate size that matters), and for every Newton unknown its last th
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 import casadi as ca
 import numpy as np
 
 from taut.kernel.eliminate import reduce, solve_linear, straightened
 from taut.kernel.operators import Operators, column
-from taut.methods.base import Method
+from taut.methods.base import Method, Step
 from taut.model.system import System
 
 SX = ca.SX
@@ -96,8 +97,10 @@ class FusedStep:
         self.solves: list[list[tuple[SX, SX]]] = []
         self.watches: list[SX] = []
         self.end: dict[str, SX] = {}
-        for name in ("link", "force", "rate", "respond", "g", "push", "hidden", "hidden_rate"):
-            setattr(self, name, getattr(operators, name))
+
+    def __getattr__(self, name: str) -> Any:
+        """The mechanics: link, force, g, push and the other operators of the system."""
+        return getattr(self.operators, name)
 
     def unknown(self, name: str, space: str = "q", guess: SX | None = None) -> SX:
         size = self.operators.n if space == "q" else self.operators.c
@@ -155,7 +158,7 @@ def fuse(
     """Run the method's program on the system and eliminate what can be eliminated."""
     operators = Operators(system, keep)
     step = FusedStep(operators, chart)
-    method.program(step)
+    method.program(cast(Step, step))
     solved = _Solved(step)
     newtons = [
         _newton(step, index, *left)

@@ -12,7 +12,12 @@ from functools import cache
 
 import numpy as np
 from llvmlite import ir
-from numba import carray, cfunc, njit, types
+from numba import (
+    carray,  # pyright: ignore[reportPrivateImportUsage]
+    cfunc,
+    njit,
+    types,
+)
 from numba.extending import intrinsic
 
 from taut.kernel.fused import HEAD, HISTORY
@@ -21,8 +26,8 @@ from taut.kernel.step_code import FALLING, LIMIT, NOTES, ROUNDOFF, SMALL, STALLE
 
 SOLVE, ASSIGN, SUM = 0, 1, 2
 (
-    N, C, STAGES, FIRST_STAGE, Q, RESULT, V, CQ, P, CP, Q1, V1, DQ, DP, TANGENT, G, HIDDEN, ENERGY, POWER,
-    SCALARS, PAR, PARS, CONSERVATIVE, LANES, IN, OUT, SCALE, P_END,
+    N, C, STAGES, FIRST_STAGE, Q, RESULT, V, CQ, P, CP, Q1, V1, DQ, DP, TANGENT, G, HIDDEN,
+    ENERGY, POWER, SCALARS, PAR, PARS, CONSERVATIVE, LANES, IN, OUT, SCALE, P_END,
 ) = range(HEADER := 28)  # fmt: skip
 (
     KIND, PARTS, WORK, WORK_LENGTH, SIZE, BLOCKS, LINEAR, MEMORY, HISTORY_AT, ORDER, START, COLUMN,
@@ -110,14 +115,15 @@ class Machine:
         ]
         first = self._append([x for row in table for x in row])
         head = {
-            N: n, C: c, STAGES: len(table), FIRST_STAGE: first, SCALARS: scalars, PAR: parameters[0],
-            PARS: parameters[1], CONSERVATIVE: int(conservative), LANES: lanes,
-            IN: self._space(widest * lanes), OUT: self._space(longest * lanes), SCALE: self._space(1),
+            N: n, C: c, STAGES: len(table), FIRST_STAGE: first, SCALARS: scalars,
+            PAR: parameters[0], PARS: parameters[1], CONSERVATIVE: int(conservative), LANES: lanes,
+            IN: self._space(widest * lanes), OUT: self._space(longest * lanes),
+            SCALE: self._space(1),
         }  # fmt: skip
         names = {
-            Q: "q", RESULT: "result", V: "v", CQ: "cq", P: "p", CP: "cp", Q1: "q_end", P_END: "p_end",
-            V1: "v1", DQ: "dq", DP: "dp",
-            TANGENT: "tangent", G: "g_end", HIDDEN: "hidden_end", ENERGY: "energy_end", POWER: "power_end",
+            Q: "q", RESULT: "result", V: "v", CQ: "cq", P: "p", CP: "cp",
+            Q1: "q_end", P_END: "p_end", V1: "v1", DQ: "dq", DP: "dp", TANGENT: "tangent",
+            G: "g_end", HIDDEN: "hidden_end", ENERGY: "energy_end", POWER: "power_end",
         }  # fmt: skip
         for key, name in names.items():
             head[key] = vectors.get(name, self.zero)
@@ -155,9 +161,8 @@ class Machine:
             gather = np.where(part.gather < 0, self.zero, part.gather)
             target = np.where(part.target < 0, dropped, part.target)
             groups, inputs, _ = gather.shape
-            parts += [
-                part.address, groups, inputs, target.shape[1], self._append(gather), self._append(target)
-            ]  # fmt: skip
+            tables = self._append(gather), self._append(target)
+            parts += [part.address, groups, inputs, target.shape[1], *tables]
         row = [0] * STAGE_LENGTH
         row[KIND] = SOLVE if stage.kind == "solve" else ASSIGN
         row[PARTS], row[PART_TABLE] = len(stage.parts), self._append(parts)
@@ -225,7 +230,7 @@ def evaluate(ints, floats, base, stage):
         for _ in range(groups):
             for i in range(inputs * lanes):
                 floats[source + i] = floats[ints[gather + i]]
-            _call(address, base + 8 * source, base + 8 * result)
+            _call(address, base + 8 * source, base + 8 * result)  # pyright: ignore[reportCallIssue]
             for i in range(outputs * lanes):
                 floats[work + ints[target + i]] += floats[result + i]
             gather += inputs * lanes
@@ -248,7 +253,7 @@ def assign(ints, floats, stage):
 @njit(nogil=True, cache=True)
 def guess(ints, floats, stage):
     """Unknowns of a stage: extrapolated from their last values, zero if the stage is linear."""
-    size, history = ints[stage + SIZE], ints[stage + HISTORY_AT]
+    history = ints[stage + HISTORY_AT]
     at = 0
     for k in range(ints[stage + BLOCKS]):
         block, length = (
@@ -468,7 +473,7 @@ def run(ints, floats, base, state, par, notes, count):
 @cache
 def steps_address() -> int:
     """Address of ``i64 steps(context, state, par, notes, count)``."""
-    return _steps.address
+    return int(_steps.address)  # pyright: ignore[reportArgumentType]
 
 
 _SIGNATURE = types.int64(
@@ -483,8 +488,8 @@ _SIGNATURE = types.int64(
 @cfunc(_SIGNATURE, cache=True)
 def _steps(context, state, par, notes, count):
     where = carray(context, (4,))
-    ints = carray(_pointer(where[0]), (where[1],), np.int64)
-    floats = carray(_pointer(where[2]), (where[3],), np.float64)
+    ints = carray(_pointer(where[0]), (where[1],), np.int64)  # pyright: ignore
+    floats = carray(_pointer(where[2]), (where[3],), np.float64)  # pyright: ignore
     n = ints[N]
     slots = HEAD * n + 1
     for k in range(ints[STAGES]):

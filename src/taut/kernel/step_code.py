@@ -2,12 +2,13 @@
 
     i64 steps(void *context, double *state, const double *par, double *notes, i64 count)
 
-`state` and `notes` are structures of arrays with the lanes innermost, `par` is shared by all lanes:
-t₀, the number k of the first step, h, a threshold for the chart, then the system's parameters; step
-number k goes from t₀ + k h to t₀ + (k+1) h.  Between steps everything stays in registers.  `notes`
-accumulates what the certificate needs (see `NOTES`).  The function returns the number of steps it
-made: `count`, or less if a lane failed (Newton, or an energy that is not finite; its `ok` is 0 and it
-keeps the state before that step) or if the chart's condition fell below the threshold.
+`state` and `notes` are structures of arrays with the lanes innermost, `par` is shared by all
+lanes: t₀, the number k of the first step, h, a threshold for the chart, then the system's
+parameters; step number k goes from t₀ + k h to t₀ + (k+1) h.  Between steps everything stays in
+registers.  `notes` accumulates what the certificate needs (see `NOTES`).  The function returns the
+number of steps it made: `count`, or less if a lane failed (Newton, or an energy that is not
+finite; its `ok` is 0 and it keeps the state before that step) or if the chart's condition fell
+below the threshold.
 
 Newton stops when h·|Δwatch|, relative to the coordinates, is below 1e−9 and falling fast (the next
 update would be below round-off), or one iteration after it fell below 1e−8 without falling fast

@@ -1,0 +1,1 @@
+"""Time: starts, the only loop, ensembles, trajectories and their storage."""

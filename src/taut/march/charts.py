@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import math
 
-from scipy.linalg import qr
-
 from taut.kernel.evaluate import Mechanics
 
 
@@ -25,6 +23,8 @@ def best_chart(mechanics: Mechanics, q, t, par, keep: tuple[int, ...]) -> tuple[
     """Numbers of the bound coordinates of the best chart at q, in ascending order."""
     if not keep:
         return ()
-    jacobian = mechanics.jacobian(q, t, par).toarray()[list(keep)]
+    from scipy.linalg import qr
+
+    jacobian = mechanics.derivatives("g", "q", t, par, q=q[None])[0][list(keep)]
     order = qr(jacobian, mode="r", pivoting=True)[1]
     return tuple(sorted(int(i) for i in order[: len(keep)]))

@@ -103,7 +103,9 @@ def march(
         else:
             ask = 1
             par[0], par[1], par[2] = t0 + k * h, 0.0, end_h
-        made = call_steps(address, context, addresses[0], addresses[1], addresses[2], ask)
+        made = call_steps(  # pyright: ignore[reportCallIssue]
+            address, context, addresses[0], addresses[1], addresses[2], ask
+        )
         if made < ask or lanes > 1:
             # With lanes, a step counts as made if any of them could make it.
             good = made - (1 if lanes > 1 else 0)
@@ -168,6 +170,6 @@ def evaluate(address, source, target, source_address, target_address, rows, resu
     for i in range(rows.shape[0]):
         for j in range(rows.shape[1]):
             source[j] = rows[i, j]
-        call_map(address, source_address, target_address)
+        call_map(address, source_address, target_address)  # pyright: ignore[reportCallIssue]
         for j in range(results.shape[1]):
             results[i, j] = target[j]

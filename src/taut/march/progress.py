@@ -49,11 +49,10 @@ class Progress:
             if self._call is not None:
                 self._call(self._done, self._total)
             if self._show and time.perf_counter() - self._begin >= self._patience:
-                if self._bar is None:
-                    self._open()
-                self._bar.update(self._task, completed=self._done, total=self._total)
+                bar = self._bar or self._open()
+                bar.update(self._task, completed=self._done, total=self._total)
 
-    def _open(self) -> None:
+    def _open(self) -> Any:
         from rich.console import Console
         from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeRemainingColumn
 
@@ -67,6 +66,7 @@ class Progress:
         )
         self._bar.start()
         self._task = self._bar.add_task("simulating", total=self._total)
+        return self._bar
 
     def __exit__(self, *_: object) -> None:
         if self._bar is not None:

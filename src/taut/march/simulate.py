@@ -350,9 +350,8 @@ class _Run:
         return np.concatenate([q, p, v, zero, p, zero, [scale], step.first_memory(q, p, v)])
 
     def _start_momentum(self, q, v, p) -> np.ndarray:
-        correction = self.method.start_momentum(
-            _Numeric(self.shop, q, p, self.plan, self.values), v
-        )
+        step: Any = _Numeric(self.shop, q, p, self.plan, self.values)
+        correction = self.method.start_momentum(step, v)
         return p if correction is None else p + correction
 
     def _opened(self, q, v, p) -> np.ndarray:
@@ -518,8 +517,9 @@ class _Run:
         ending = Ending(states, books, charts, steps, short)
         return Trajectory(
             system=self.system, method=self.method, t=times, q=q, v=v, p=p, t0=self.plan.t0,
-            step=self.plan.step, every=self.plan.every, parameters=dict(parameters), keep=self.keep,
-            projected=projected, wall_time=wall, compile_time=compile_time, laws=laws, ending=ending,
+            step=self.plan.step, every=self.plan.every, parameters=dict(parameters),
+            keep=self.keep, projected=projected, wall_time=wall, compile_time=compile_time,
+            laws=laws, ending=ending,
         )  # fmt: skip
 
 

@@ -17,12 +17,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sparse
-from scipy.linalg import qr
-from scipy.sparse.linalg import splu
 
 from taut.errors import ConstraintError, InconsistentStart, InputError
-from taut.kernel.evaluate import Mechanics, solve
+from taut.kernel.evaluate import LARGE, Mechanics, solve
 from taut.model.system import balanced
 
 TOLERANCE = 1e-10  # of the scale of each constraint
@@ -30,7 +27,6 @@ ROUNDOFF = 4e-16
 UNMET = 1e-9
 DEPENDENT = 1e-9
 SMALLEST = 1e-5  # of the largest coordinate: what a coordinate counts for at least
-LARGE = 60  # coordinates or constraints from which sparse linear algebra is used
 
 
 @dataclass(frozen=True)
@@ -312,8 +308,10 @@ def _sparse_condition(matrix) -> float:
     """‖A‖ ‖A⁻¹ x‖ / ‖x‖ for a random x: enough to recognise a singular matrix."""
     if not np.all(np.isfinite(matrix.data)):
         return np.inf
+    from scipy.sparse import diags
+
     size = np.sqrt(np.maximum(abs(matrix).max(axis=1).toarray().ravel(), 1e-300))
-    scaled = sparse.diags(1.0 / size) @ matrix @ sparse.diags(1.0 / size)
+    scaled = diags(1.0 / size) @ matrix @ diags(1.0 / size)
     x = np.random.default_rng(0).standard_normal(matrix.shape[0])
     try:
         return float(abs(scaled).max() * np.abs(solve(scaled, x)).max() / np.abs(x).max())
@@ -493,7 +491,7 @@ def _dependent_rows(jacobian: np.ndarray, typical: np.ndarray) -> tuple[list[int
     if len(keep) > LARGE and _surely_independent(scaled):
         return keep, []
     while keep:
-        triangle = np.abs(np.diag(qr(scaled[keep].T, mode="r")[0]))
+        triangle = np.abs(np.diag(np.linalg.qr(scaled[keep].T, mode="r")))
         triangle = np.concatenate([triangle, np.zeros(len(keep) - len(triangle))])
         small = np.flatnonzero(triangle <= DEPENDENT)
         if not len(small):
@@ -504,9 +502,12 @@ def _dependent_rows(jacobian: np.ndarray, typical: np.ndarray) -> tuple[list[int
 
 def _surely_independent(scaled: np.ndarray) -> bool:
     """A cheap sufficient test for many constraints: pivots of G Gᵀ far from zero."""
-    rows = sparse.csr_matrix(scaled)
+    from scipy.sparse import csc_matrix, csr_matrix
+    from scipy.sparse.linalg import splu
+
+    rows = csr_matrix(scaled)
     try:
-        factors = splu(sparse.csc_matrix(rows @ rows.T), diag_pivot_thresh=0.0)
+        factors = splu(csc_matrix(rows @ rows.T), diag_pivot_thresh=0.0)
     except RuntimeError:
         return False
     return bool(np.abs(factors.U.diagonal()).min() > 1e-10)

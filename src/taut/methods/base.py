@@ -6,7 +6,7 @@ A method is one function ``program(step)`` that writes down a step in terms of a
 * ``step.t, step.t1, step.h``                  both times and the step size;
 * ``step.unknown(name, guess=…)``              a vector to be solved for;
 * ``step.solve((u, residual), …, watch=v)``    residual = 0, each paired with "its" unknown;
-* ``step.advance(q=Δq, p=Δp, v=…)``            the new state, as increments (summed with compensation);
+* ``step.advance(q=Δq, p=Δp, v=…)``            the new state, as increments;
 
 and of the mechanics, which is a sum of terms (``v``, ``p`` are linked by the Legendre transform):
 
@@ -15,7 +15,7 @@ and of the mechanics, which is a sum of terms (``v``, ``p`` are linked by the Le
 * ``step.g(q, t)``                   the constraints
 * ``step.push(q, t, λ)``             Gᵀλ
 * ``step.hidden(q, v, t)``           G v + ∂g/∂t
-* ``step.rate(q, v, p, a, r, t)``    zero where r = d/dt L_v (or a = d/dt H_p) along q̇ = v, v̇ = a, ṗ = r
+* ``step.rate(q, v, p, a, r, t)``    zero where r = d/dt L_v (or a = d/dt H_p), v̇ = a, ṗ = r
 * ``step.respond(q, v, p, w, r, t)`` zero where r = L_vv w (or w = H_pp r): impulse and response
 * ``step.hidden_rate(q, v, a, t)``   d/dt (G v + ∂g/∂t)
 

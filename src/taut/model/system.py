@@ -28,10 +28,10 @@ _FORMS = ("mass", "kinetic", "lagrangian", "hamiltonian")
 
 
 class System:
-    """A mechanical system with holonomic constraints.
+    r"""A mechanical system with holonomic constraints.
 
-    .. math:: L(q, \\dot q, t), \\qquad g(q, t) = 0, \\qquad
-              \\frac{d}{dt} L_{\\dot q} - L_q = f(q, \\dot q, t) - G^T λ
+    .. math:: L(q, \dot q, t), \qquad g(q, t) = 0, \qquad
+              \frac{d}{dt} L_{\dot q} - L_q = f(q, \dot q, t) - G^T λ
 
     Parameters
     ----------
@@ -80,7 +80,9 @@ class System:
         drawing: Any = None,
     ) -> None:
         words = self._words(coordinates, velocities, momenta, parameters)
-        given = dict(zip(_FORMS, (mass, kinetic, lagrangian, hamiltonian), strict=True))
+        given: dict[str, Any] = dict(
+            zip(_FORMS, (mass, kinetic, lagrangian, hamiltonian), strict=True)
+        )
         chosen = [name for name, value in given.items() if value is not None]
         if len(chosen) != 1:
             raise ModelError(
@@ -469,7 +471,7 @@ class System:
         )
 
 
-def _named(constraints: Sequence[Any] | Mapping[str, Any]) -> tuple[list[str], list[Any]]:
+def _named(constraints: Sequence[Any] | Mapping[str, Any]) -> tuple[list[str], Sequence[Any]]:
     if isinstance(constraints, Mapping):
         return [str(k) for k in constraints], list(constraints.values())
     listed = _listed("constraints", constraints)
