@@ -12,7 +12,7 @@ import sympy as sp
 import taut
 from taut.kernel.evaluate import Mechanics, solve
 from taut.kernel.fused import accelerations
-from taut.kernel.operators import Operators
+from taut.kernel.operators import SPACES, Operators
 from taut.model.terms import Term
 
 T = taut.t
@@ -23,6 +23,7 @@ OPERATORS = {
     "rate": "qvpar",
     "respond": "qvpar",
     "g": "q",
+    "size": "q",
     "push": ("q", "lam"),
     "hidden": "qv",
     "hidden_rate": "qva",
@@ -140,6 +141,7 @@ class ByHand:
             "rate": -total,
             "respond": -response,
             "g": g,
+            "size": g.applyfunc(lambda e: sp.Add(*map(sp.Abs, sp.Add.make_args(e)))),
             "push": jacobian.T * lam if c else sp.zeros(n, 1),
             "hidden": hidden,
             "hidden_rate": jacobian * a + hidden.jacobian(q) * v + hidden.diff(T) if c else g,
@@ -197,6 +199,10 @@ def close(a, b, rtol=1e-13):
 # ------------------------------------------------------------------- value by value
 
 
+def test_every_operator_is_tried():
+    assert set(OPERATORS) == set(SPACES)
+
+
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_mechanics_by_hand(operator, case):
     system, hand, mechanics, states = case
@@ -235,6 +241,7 @@ def test_operators_by_name_add_the_vector_that_belongs_to_no_term(case):
         "respond": (ops.respond(q, v, p, a, r, t), x[first[1]]),
         "force": (ops.force(q, v, p, t), 0),
         "g": (ops.g(q, t), 0),
+        "size": (ops.apply("size", t, q=q), 0),
         "push": (ops.push(q, t, lam), 0),
         "hidden": (ops.hidden(q, v, t), 0),
         "hidden_rate": (ops.hidden_rate(q, v, a, t), 0),
@@ -323,6 +330,16 @@ def test_derivatives(operator, by, case):
     assert sparse.issparse(got)
     assert got.shape == wanted.shape
     assert close(got.toarray(), wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("operator", "by"), DERIVATIVES, ids=lambda name: name)
+def test_derivatives_at_many_states(operator, by, case):
+    system, _, mechanics, states = case
+    par, given = system.values(), {name: states[name] for name in OPERATORS[operator]}
+    together = mechanics.derivatives(operator, by, 0.3, par, **given)
+    for k, one in enumerate(together):
+        alone = mechanics.derivative(operator, by, 0.3, par, **row(states, k, OPERATORS[operator]))
+        assert close(one, alone.toarray(), rtol=1e-15)
 
 
 def test_the_jacobian_is_that_of_the_constraints(case):

@@ -272,7 +272,7 @@ UNARY = [
     lambda u: sp.exp(sp.sin(u)),
     lambda u: sp.log(u**2 + HALF),
     lambda u: sp.sqrt(u**2 + 1),
-    lambda u: (u**2 + 1) ** (3 * HALF),
+    lambda u: (u**2 + 1) ** sp.Rational(3, 2),
     lambda u: (u**2 + 1) ** sp.Rational(-1, 3),
     lambda u: 1 / (sp.cos(u) + 2),
     lambda u: sp.asin(sp.sin(u) / 3),
@@ -290,8 +290,7 @@ BINARY = [
     lambda u, v: -2 * u * v / 7,
     lambda u, v: sp.atan2(u, v**2 + 1),
     lambda u, v: (u**2 + 1) ** sp.sin(v),
-    lambda u, v: sp.Max(u, v, evaluate=False),
-    # conditions on variables only: about others, SymPy can think for minutes, and fail
+    lambda u, v: sp.Max(u, v),
     lambda u, v: sp.Piecewise(
         (u * sp.sqrt(x), x > HALF), (v + sp.log(y + 2), y > -1), (u * v, True)
     ),
@@ -309,16 +308,19 @@ LEAVES = st.one_of(
 
 @st.composite
 def trees(draw, steps):
-    """An expression made in steps, each applied to the last result and any of the earlier ones."""
+    """An expression made in steps, each applied to the last result and any of the earlier ones.
+
+    Unevaluated: about large expressions, SymPy can think for minutes.
+    """
     values = [draw(LEAVES), x, y, z]
-    for _ in range(steps):
-        if draw(st.booleans()):
-            result = draw(st.sampled_from(UNARY))(values[-1])
-        else:
-            operands = draw(st.permutations([values[-1], draw(st.sampled_from(values))]))
-            result = draw(st.sampled_from(BINARY))(*operands)
-        values.append(result)
-    assume(not values[-1].has(sp.I, sp.zoo))  # SymPy makes I of atan2 of constants
+    with sp.evaluate(False):
+        for _ in range(steps):
+            if draw(st.booleans()):
+                result = draw(st.sampled_from(UNARY))(values[-1])
+            else:
+                operands = draw(st.permutations([values[-1], draw(st.sampled_from(values))]))
+                result = draw(st.sampled_from(BINARY))(*operands)
+            values.append(result)
     return values[-1]
 
 
@@ -409,8 +411,6 @@ def reference(node, point):
         return functools.reduce(operator.add, args)
     if isinstance(node, sp.Mul):
         return functools.reduce(operator.mul, args)
-    if isinstance(node, sp.re | sp.im):  # SymPy makes them, of |exp(u)| for one
-        return args[0] if isinstance(node, sp.re) else Bounded(mp.mpf(0))
     if isinstance(node, sp.Abs):
         sign = Bounded(mp.mpf(1 if apart(args[0], Bounded(mp.mpf(0))) else -1))
         return sign * args[0]

@@ -226,6 +226,7 @@ class _Layout:
             target = np.where(part.cols >= 0, slots, part.rows)
             finished.append(self._part(part, target))
         coefficients = _coefficients(plan.watch, plan.unknowns)
+        assert linear or any(coefficients), "an iteration that nobody watches"
         history = 0 if linear else HISTORY * total
         stage = Stage(
             kind="solve",

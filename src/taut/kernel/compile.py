@@ -160,8 +160,9 @@ def _workshop(key: str) -> list:
 
 
 def workshop(system: System) -> Workshop:
-    """The workshop of `system`, shared by all systems with the same equations."""
-    slot = _workshop(system.key)
+    """The workshop of `system`, shared by all systems with the same equations and names."""
+    names = (system.coordinates, system.velocities, system.momenta, system.constraint_names)
+    slot = _workshop(f"{system.key} {names}")
     if not slot:
         slot.append(Workshop(system))
     return slot[0]

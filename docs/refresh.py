@@ -1,0 +1,51 @@
+"""Paste what the pages' code really prints into the pages: ``python docs/refresh.py``.
+
+The Python blocks of a page run in order, in one namespace.  A ``text`` block that directly follows a
+Python block holds what that block printed, letter by letter; nothing in it is typed by hand.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCKS = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
+
+
+def outputs(text: str, name: str) -> list[tuple[re.Match, str]]:
+    """Every Python block of a page with what it printed; runs in an empty folder."""
+    names: dict = {}
+    found = []
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            for block in BLOCKS.finditer(text):
+                printed = io.StringIO()
+                with contextlib.redirect_stdout(printed):
+                    exec(compile(block.group(1), name, "exec"), names)
+                found.append((block, printed.getvalue()))
+        finally:
+            os.chdir(before)
+    return found
+
+
+def refreshed(page: Path) -> str:
+    """The page with its output blocks replaced by what was printed."""
+    text = page.read_text()
+    for block, printed in reversed(outputs(text, page.name)):
+        if block.group(2) is not None:
+            text = text[: block.start(2)] + printed + text[block.end(2) :]
+    return text
+
+
+if __name__ == "__main__":
+    for page in PAGES:
+        page.write_text(refreshed(page))
+        print(f"refreshed {page.relative_to(ROOT)}")
