@@ -1,7 +1,7 @@
 """Paste what the pages' code really prints into the pages: ``python docs/refresh.py``.
 
-The Python blocks of a page run in order, in one namespace.  A ``text`` block that directly follows a
-Python block holds what that block printed, letter by letter; nothing in it is typed by hand.
+The Python blocks of a page run in order, in one namespace.  A ``text`` block that directly
+follows a Python block holds what that block printed, letter by letter; nothing is typed by hand.
 """
 
 from __future__ import annotations

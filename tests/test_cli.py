@@ -248,7 +248,7 @@ class TestRun:
             "--duration", "100", "--out", "x.csv",
         )  # fmt: skip
         assert code == 2
-        assert err.startswith("taut: Newton did not converge at t = ")
+        assert err.startswith("taut: no step could be made at t = ")
         assert "as far as the run came\n  x.csv" in out
         assert len(Path("x.csv").read_text().splitlines()) > 2
 

@@ -584,7 +584,7 @@ _register(
 # 1/f(x): operation f, harmless argument
 _register(
     {
-        sp.sec: (ca.OP_COS, 0.0),
+        sp.sec: (ca.OP_COS,),  # no double is a zero of the cosine
         sp.csc: (ca.OP_SIN, 1.0),
         sp.sech: (ca.OP_COSH, 0.0),
         sp.csch: (ca.OP_SINH, 1.0),

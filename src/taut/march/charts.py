@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from taut.kernel.evaluate import Mechanics
 
 
@@ -20,11 +22,28 @@ def threshold(n: int, c: int) -> float:
 
 
 def best_chart(mechanics: Mechanics, q, t, par, keep: tuple[int, ...]) -> tuple[int, ...]:
-    """Numbers of the bound coordinates of the best chart at q, in ascending order."""
+    """Numbers of the bound coordinates of the best chart at q.
+
+    Their order is that of elimination with column pivoting: the step eliminates them without
+    pivoting, constraint by constraint.
+    """
     if not keep:
         return ()
     from scipy.linalg import qr
 
     jacobian = mechanics.derivatives("g", "q", t, par, q=q[None])[0][list(keep)]
-    order = qr(jacobian, mode="r", pivoting=True)[1]
-    return tuple(sorted(int(i) for i in order[: len(keep)]))
+    bound = sorted(qr(jacobian, mode="r", pivoting=True)[1][: len(keep)].tolist())
+    return tuple(bound[i] for i in _pivots(jacobian[:, bound]))
+
+
+def _pivots(matrix: np.ndarray) -> list[int]:
+    """The column that each row of a square matrix is solved for; the natural one where it will do."""
+    rest, left = matrix.copy(), list(range(len(matrix)))
+    chosen = []
+    for k in range(len(rest)):
+        sizes = np.abs(rest[k, left])
+        natural = left.index(k) if k in left and sizes[left.index(k)] > 0.1 * sizes.max() else None
+        j = left.pop(int(np.argmax(sizes)) if natural is None else natural)
+        chosen.append(j)
+        rest[k + 1 :] -= np.outer(rest[k + 1 :, j] / rest[k, j], rest[k])
+    return chosen

@@ -100,7 +100,7 @@ def simulate(
     begin = time.perf_counter()
     start = prepare(shop.mechanics, q0, v0, p0, plan.t0, values, project)
     with _roomy(plan):
-        run = _Run(shop, chosen, plan, values, start.keep)
+        run = _Run(model, shop, chosen, plan, values, start.keep)
         run.begin(start)
     compile_time = time.perf_counter() - begin
     wall, error = run.march(progress)
@@ -131,7 +131,7 @@ def continued(run: Trajectory, duration: float, progress: Any = None) -> Traject
     shop = workshop(run.system)
     values = np.array([run.parameters[name] for name in run.system.parameters])
     with _roomy(plan):
-        work = _Run(shop, run.method, plan, values, run.keep)
+        work = _Run(run.system, shop, run.method, plan, values, run.keep)
         work.resume(run, steps, joint)
     wall, error = work.march(progress)
     more = work.trajectory(
@@ -267,10 +267,16 @@ class _Run:
     """One call of `simulate` while it is under way."""
 
     def __init__(
-        self, shop: Workshop, method: Method, plan: Plan, values, keep: tuple[int, ...]
+        self,
+        model: System,
+        shop: Workshop,
+        method: Method,
+        plan: Plan,
+        values: np.ndarray,
+        keep: tuple[int, ...],
     ) -> None:
         self.shop, self.method, self.plan, self.values, self.keep = shop, method, plan, values, keep
-        self.system = shop.system
+        self.system = model  # the workshop may belong to an equal system
         self.total = plan.last - plan.first
         self.numbers = plan.kept()
         self.groups: list[_Group] = []
@@ -458,10 +464,15 @@ class _Run:
         group.use(step)
 
     def _rescued(self, group: _Group) -> bool:
-        """A failed step is tried once more without extrapolation, from the methods' own guess."""
+        """A failed step is tried once more without extrapolation, from the methods' own guess.
+
+        In a chart of independent coordinates, also with the chart that is best by now.
+        """
         if group.step.lanes > 1 or group.code != loop.FAILED:
             return False
         n = self.system.n
+        if group.step.chart is not None:
+            self._switch(group)
         q, p, v = (group.state[i * n : (i + 1) * n, 0].copy() for i in range(3))
         remembered = group.state[HEAD * n + 1 :, 0].copy()
         fresh = group.step.first_memory(q, p, v)
@@ -536,7 +547,7 @@ def one_step(step: CompiledStep, q, v, p, t: float, h: float, par) -> tuple[np.n
     group.par[PAR.index("threshold")] = -1.0
     group.advance(plan, 1)
     if group.code == loop.FAILED:
-        raise StepError("Newton did not converge", t=t, index=0)
+        raise StepError("no step could be made", t=t, index=0)
     q1, p1, v1 = np.split(group.state[: 3 * step.system.n, 0].copy(), 3)
     return q1, v1, p1, group.state[:, 0]
 
@@ -570,8 +581,8 @@ def _explained(error: BaseException, partial: Trajectory, run: _Run) -> BaseExce
     t = run.plan.t0 + index * run.plan.step
     many = "" if partial.batch is None else f" for trajectories {which[:8].tolist()}"
     return StepError(
-        f"Newton did not converge at t = {t:g} (step {index}){many}",
-        expected="a step with a solution near the one before",
+        f"no step could be made at t = {t:g} (step {index}){many}",
+        expected="Newton to converge to a finite state near the one before",
         received=f"method {run.method.name}, step {run.plan.step:g}",
         remedy="use a smaller step; error.partial holds the trajectory up to here",
         t=t,

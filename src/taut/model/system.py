@@ -307,10 +307,10 @@ class System:
         for _ in range(3 if symbols else 1):
             values = [self.parameters.get(s.name) or rng.uniform(0.4, 1.6) for s in symbols]
             with np.errstate(all="ignore"):
-                matrix = np.array(evaluate(*values), dtype=float)
-            if not np.all(np.isfinite(matrix)):
+                matrix = np.array(evaluate(*values), dtype=complex)
+            if not np.all(np.isfinite(matrix)) or np.any(matrix.imag != 0.0):
                 return  # outside the domain at a random point: nothing can be said here
-            _, s, vt = np.linalg.svd(balanced(matrix))
+            _, s, vt = np.linalg.svd(balanced(matrix.real))
             if s[-1] > 1e-12 * s[0]:
                 return
             null = vt[-1]
