@@ -37,7 +37,7 @@ def best_chart(mechanics: Mechanics, q, t, par, keep: tuple[int, ...]) -> tuple[
 
 
 def _pivots(matrix: np.ndarray) -> list[int]:
-    """The column that each row of a square matrix is solved for; the natural one where it will do."""
+    """The column that each row of a square matrix is solved for; its own where that will do."""
     rest, left = matrix.copy(), list(range(len(matrix)))
     chosen = []
     for k in range(len(rest)):
