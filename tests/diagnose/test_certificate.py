@@ -165,3 +165,79 @@ def test_columns_line_up():
         for line, (_, value, _) in zip(lines, certificate.rows(), strict=True)
     }
     assert len(starts) == 1
+
+
+def circle(size: float, centre: float = 0.0) -> taut.System:
+    return taut.System(
+        Q, mass=[1, 1], potential=10 * y, constraints=[(x - centre) ** 2 + y**2 - size**2]
+    )
+
+
+@pytest.mark.parametrize(("size", "centre"), [(1e-6, 0), (1, 0), (1e3, 0), (1, 100_000)])
+@pytest.mark.parametrize("method", ["rattle", "symplectic-euler"])
+def test_round_off_is_judged_in_the_units_of_the_constraint(size, centre, method):
+    step = 0.05 * np.sqrt(size / 10)
+    run = taut.simulate(
+        circle(size, centre), q0=[centre + 0.6 * size, -0.8 * size], v0=0, duration=100 * step,
+        step=step, method=method, project=True,
+    )  # fmt: skip
+    verdict = run.certificate.rows()[0][2]
+    assert verdict == ("round-off" if method == "rattle" else "not kept")
+
+
+@pytest.mark.parametrize(
+    "second",
+    [x**2 + y**2 - 1 - taut.t**3, x**2 + y**2 - 1 + sp.Max(0, -x - sp.Rational(1, 2)) ** 2],
+)
+def test_a_constraint_that_was_redundant_only_at_the_start(second):
+    """It is watched although it was left out, and the run that breaks it is refused."""
+    system = taut.System(Q, mass=[1, 1], potential=10 * y, constraints=[x**2 + y**2 - 1, second])
+    with pytest.raises(taut.ConstraintError, match="g1 does not hold") as caught:
+        taut.simulate(system, q0=[1, 0], v0=0, duration=2, step=0.1)
+    partial = caught.value.partial
+    assert partial.certificate.max_g == pytest.approx(np.abs(partial.constraints).max(), rel=1e-9)
+    assert partial.certificate.rows()[0][2] == "not kept"
+
+
+def test_order_in_a_batch_does_not_matter():
+    z = sp.Symbol("z", real=True)
+    system = taut.System([x, y, z], mass=1, potential=z, constraints=[x**2 + y**2 + z**2 - 1])
+    angles = np.array([0.0, 0.1, 0.2, 0.3, 0.4])
+    starts = np.stack([np.sin(angles), 0 * angles, -np.cos(angles)], axis=1)
+    facts = [
+        taut.simulate(
+            system, q0=rows, v0=0, duration=60, step=0.03, method="symplectic-euler"
+        ).certificate
+        for rows in (starts, starts[::-1])
+    ]
+    assert facts[0].symplecticity == facts[1].symplecticity > 1e-6
+    assert facts[0].drifts
+    assert facts[1].drifts
+
+
+def test_a_coordinate_that_only_grows_hides_no_drift():
+    system = taut.System(
+        Q, mass=[1, 1], potential=sp.cos(x) / 5, constraints=[y - x - sp.sin(2 * x) / 4]
+    )
+    run = taut.simulate(
+        system, q0=[0, 0], v0=[1, 1.5], duration=200, step=0.01,
+        method="projected-symplectic-euler", project=True,
+    )  # fmt: skip
+    assert np.all(np.diff(run.q[:, 0]) > 0)
+    assert run.certificate.drifts
+
+
+def test_a_law_that_is_not_a_number_is_not_kept():
+    rows = {row[0]: row[2] for row in run_of(laws={"log": sp.log(x)}).certificate.rows()}
+    assert rows["log"] == "not a number"
+
+
+def test_slow_convergence_is_not_stagnation():
+    """Two roots close together: Newton halves its error, and must not stop half-way."""
+    gap = 1e-8
+    system = taut.System(
+        Q, mass=[1, 1], potential=10 * y, constraints=[(x**2 + y**2 - 1) ** 2 - gap**2]
+    )
+    r = np.sqrt(1 + gap)
+    run = taut.simulate(system, q0=[0.6 * r, 0.8 * r], v0=0, duration=1, step=0.01, project=True)
+    assert np.abs((run.q**2).sum(axis=1) - 1) == pytest.approx(gap, rel=1e-6)

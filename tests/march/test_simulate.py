@@ -299,6 +299,20 @@ def test_threads_do_not_change_a_bit(pendulum, starts, monkeypatch, threads):
     assert same_runs(run, taut.simulate(pendulum, q0=q0, v0=v0, duration=1, step=0.01))
 
 
+def test_members_of_a_batch(pendulum, starts):
+    q0, v0 = starts(3)
+    batch = taut.simulate(pendulum, q0=q0, v0=v0, duration=1, step=0.1)
+    assert len(batch) == 3
+    assert [len(run) for run in batch] == [11] * 3
+    assert same(batch[-3].q, batch[0].q)
+    assert same_runs(batch[np.int64(1)], batch[1])
+    for index in (3, -4):
+        with pytest.raises(IndexError, match="batch of 3"):
+            batch[index]
+    with pytest.raises(TypeError, match="whole number"):
+        batch[:2]
+
+
 def test_a_single_run_has_no_members(pendulum):
     run = taut.simulate(pendulum, q0=[1, 0], v0=0, duration=1, step=0.1)
     assert run.batch is None
@@ -734,3 +748,15 @@ def test_a_start_in_the_origin(system, rests, method):
     if run.method.order == 2:
         fine = taut.simulate(s, q0=[0, 0], v0=0, duration=1.5, step=0.001)
         np.testing.assert_allclose(run.q[-1], fine.q[-1], atol=0.01)
+
+
+@pytest.mark.parametrize("method", ["rattle", "time-element", "symplectic-euler"])
+def test_a_start_in_the_origin_without_constraints(method):
+    """Nothing shows a size until the force sets in."""
+    push = sp.Piecewise((0, taut.t < 1), (5, True))
+    drag = [sp.sinh(3 * v + v**2) for v in taut.velocities([x, y])]
+    forces = [push - drag[0], -push - drag[1]]
+    s = taut.System([x, y], mass=[[2 + x**2, x], [x, 3]], forces=forces)
+    run = taut.simulate(s, q0=[0, 0], v0=0, duration=1.5, step=0.01, method=method)
+    assert same(run.q[:100], np.zeros((100, 2)))
+    assert abs(run.q[-1]).min() > 0.05

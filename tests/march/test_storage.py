@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -160,6 +161,24 @@ def test_nothing_is_left_half_written(run, batch, tmp_path, monkeypatch, error):
             run.save(target)
     assert [p.name for p in tmp_path.iterdir()] == ["run.zarr"]
     assert taut.load(path).identical(known)
+
+
+def test_the_old_run_is_put_back_if_the_new_one_cannot_take_its_place(
+    run, batch, tmp_path, monkeypatch
+):
+    path = batch.save(tmp_path / "run.zarr")
+    rename = Path.rename
+
+    def breaks(self, target):
+        if self.name.endswith(".part"):
+            raise OSError("no")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", breaks)
+    with pytest.raises(taut.FileError, match="cannot write"):
+        run.save(path)
+    assert [p.name for p in tmp_path.iterdir()] == ["run.zarr"]
+    assert taut.load(path).identical(batch.to_xarray())
 
 
 def test_what_an_earlier_crash_left_does_not_matter(run, tmp_path):

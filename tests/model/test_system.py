@@ -386,6 +386,20 @@ def test_constraints_have_names():
     assert taut.System([x, y], mass=[1, 1], constraints=sp.Matrix([x, y])).c == 2
 
 
+def test_an_equation_is_a_constraint():
+    s = taut.System([x, y], mass=[1, 1], constraints={"rod": sp.Eq(x**2 + y**2, 1)})
+    assert s.constraints == (x**2 + y**2 - 1,)
+
+
+def test_one_mass_for_all_coordinates():
+    m = sp.Symbol("m")
+    for mass in (3, m, "m"):
+        s = taut.System([x, y], mass=mass, parameters={"m": 3})
+        assert s.energy_function.subs(sp.Symbol("m", real=True), 3) == sp.expand(
+            3 * (u**2 + w**2) / 2
+        )
+
+
 def test_forces_by_coordinate_or_by_place():
     for forces in ({y: -w}, {"y": -w}, [0, -w], sp.Matrix([0, -w]), (0, "-y_dot")):
         s = taut.System([x, y], mass=[1, 1], forces=forces)
@@ -421,7 +435,8 @@ BAD = {
         dict(mass=None, lagrangian=u**2 + w**2, potential=x), "potential= is given beside"),
     "potential beside a Hamiltonian": (
         dict(mass=None, hamiltonian=px**2 + py**2, potential=x), "potential= is given beside"),
-    "mass as a number": (dict(mass=1), "mass does not fit"),
+    "mass 0": (dict(mass=0), "singular"),
+    "mass of three axes": (dict(mass=np.ones((2, 2, 2))), "mass does not fit"),
     "mass too short": (dict(mass=[1]), "mass does not fit"),
     "mass too wide": (dict(mass=np.ones((2, 3))), "mass does not fit"),
     "ragged mass": (dict(mass=[[1, 0], [1]]), "mass is not a scalar"),
@@ -468,7 +483,7 @@ BAD = {
     "a matrix as potential": (dict(potential=sp.Matrix([x])), "potential is not a scalar"),
     "a truth value as potential": (dict(potential=True), "potential is not a scalar"),
     "a relation as potential": (dict(potential=x > 0), "potential is not a scalar"),
-    "an equation as constraint": (dict(constraints=[sp.Eq(x, 1)]), "g0 is not a scalar"),
+    "a relation as constraint": (dict(constraints=[x > 0]), "g0 is not a scalar"),
     "velocity in a constraint": (dict(constraints=[x * u]), "g0 depends on velocities"),
     "momentum in a constraint": (dict(constraints={"rod": px}), "rod depends on velocities"),
     "constraint without coordinates": (dict(constraints=[taut.t - 1]), "g0 depends on no coord"),
@@ -654,3 +669,11 @@ def test_time_and_parameters_in_terms_are_those_of_the_system():
     assert not s.autonomous
     (equation,) = s.equations().euler_lagrange
     assert equation.lhs.has(sp.cos(taut.t))
+
+
+def test_one_mass_for_all_and_constraints_as_equations():
+    """mass=2 is [2, 2]; Eq(lhs, rhs) is lhs − rhs."""
+    one = taut.System([x, y], mass=2, constraints=[sp.Eq(x**2 + y**2, 1)])
+    other = taut.System([x, y], mass=[2, 2], constraints=[x**2 + y**2 - 1])
+    assert one.energy_function == other.energy_function
+    assert one.constraints == other.constraints

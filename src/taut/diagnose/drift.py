@@ -62,6 +62,8 @@ def drift_of(means: np.ndarray, block_time: float, duration: float, band: float)
         return Drift(0.0, np.inf if band else 0.0, duration, band)
     # The start is a special state, often an extreme of the error: its neighbourhood is left out.
     means = means[len(means) // 16 :]
+    if not np.all(np.isfinite(means)) or np.abs(means).max() > 1e150:
+        return Drift(0.0, np.inf, duration, band)  # blown up: nothing can be said
     groups = np.array_split(means, min(len(means), GROUPS))
     y = np.array([group.mean() for group in groups])
     n = len(y)

@@ -141,12 +141,18 @@ class Probe:
 
     @cached_property
     def states(self) -> list[tuple]:
-        """Up to five states spread over the run."""
+        """Up to five states spread over the run, of up to five members of a batch each."""
         run = self.run
-        q, v, p = (x[0] if run.batch else x for x in (run.q, run.v, run.p))
         rows = np.unique(np.linspace(0, len(run.t) - 1, 5).astype(int))
-        good = [i for i in rows if np.all(np.isfinite(q[i]))]
-        return [(q[i], v[i], p[i], float(run.t[i])) for i in good]
+        members = [run]
+        if run.batch:
+            members = [run[i] for i in np.unique(np.linspace(0, run.batch - 1, 5).astype(int))]
+        return [
+            (m.q[i], m.v[i], m.p[i], float(run.t[i]))
+            for m in members
+            for i in rows
+            if np.all(np.isfinite(m.q[i]))
+        ]
 
     def worst(self) -> float:
         """The largest defect over the sampled states; NaN if no step could be made from any."""

@@ -44,6 +44,7 @@ class Kind:
     coordinates: np.ndarray
     rows: np.ndarray
     values: np.ndarray
+    every: np.ndarray  # rows among all constraints, also those that were dropped
 
 
 @dataclass
@@ -120,7 +121,7 @@ class _Layout:
         self.system, self.step, self.plans = system, step, plans
         self.n, self.c, self.keep = system.n, len(keep), keep
         self.kinds = self._kinds()
-        self.sizes = {"q": self.n, "c": self.c, "1": 1}
+        self.sizes = {"q": self.n, "c": self.c, "every": system.c, "1": 1}
         self.bank: dict[str, int] = {}
         self.spaces: dict[str, str] = dict(step.spaces)
         self.end = 0
@@ -149,18 +150,26 @@ class _Layout:
             count = term.instances * local.rows
             rows = at + np.arange(count).reshape(term.instances, local.rows)
             at += count
+            every = rows
             # Dropped constraints write to row c, which nobody reads, and their λ is zero.
             rows = np.array(
                 [[number.get(int(r), self.c) for r in row] for row in rows], dtype=np.int64
             )
             kinds.append(
-                Kind(local, term.indices, rows.reshape(term.instances, local.rows), term.values)
+                Kind(
+                    local,
+                    term.indices,
+                    rows.reshape(term.instances, local.rows),
+                    term.values,
+                    every,
+                )
             )
         n, c = self.n, self.c
         one = np.zeros((n, 0))
-        kinds.append(Kind(None, np.arange(n)[:, None], np.zeros((n, 0), np.int64), one))
+        none = np.zeros((0, 0), np.int64)
+        kinds.append(Kind(None, np.arange(n)[:, None], np.zeros((n, 0), np.int64), one, none))
         kinds.append(
-            Kind(None, np.zeros((c, 0), np.int64), np.arange(c)[:, None], np.zeros((c, 0)))
+            Kind(None, np.zeros((c, 0), np.int64), np.arange(c)[:, None], np.zeros((c, 0)), none)
         )
         return kinds
 
@@ -185,7 +194,7 @@ class _Layout:
         q, p, v = (SX.sym(name, self.n) for name in "qpv")
         machine = Machine(
             n=self.n,
-            c=self.c,
+            c=self.system.c,
             bank=self.end,
             vectors=self.bank,
             scalars=self.scalars,
@@ -275,7 +284,7 @@ class _Layout:
         q, p, v = (SX.sym(name) for name in ("q_end", "p_end", "v1"))
         t = step.t1 = self.step.t1
         stages = []
-        targets = [("g_end", "c", step.g(q, t)), ("hidden_end", "c", step.hidden(q, v, t))]
+        targets = [("g_end", "every", step.g(q, t)), ("hidden_end", "every", step.hidden(q, v, t))]
         targets.append(("energy_end", "1", step._call("energy", t, q=q, v=v, p=p)))
         if not self.system.conservative:
             a, r, lam = (SX.sym(name) for name in ("a_end", "r_end", "lam_end"))
@@ -291,7 +300,7 @@ class _Layout:
             power = step._call("power", t, q=q, v=v, p=p, lam=lam)
             targets.append(("power_end", "1", power))
         if self.c == 0:
-            targets = [x for x in targets if x[1] != "c"]
+            targets = [x for x in targets if x[1] != "every"]
         stages.append(self._assign_stage(AssignPlan(targets)))
         return stages
 
@@ -312,6 +321,7 @@ class _Layout:
             index = {
                 "q": kind.coordinates,
                 "c": kind.rows,
+                "every": kind.every,
                 "1": np.zeros((len(kind.coordinates), 1), int),
             }[space]
             # Rows of dropped constraints go to the address after the last, which nobody reads.
@@ -358,7 +368,7 @@ class _Layout:
         """The part of an abstract expression that one kind contributes, in its local vectors."""
         called = [p for p in self.step.placeholders if ca.depends_on(expression, p.symbol)]
         if kind.local is None:
-            if space == "1" or vectors.sizes[space] == 0:
+            if space in ("1", "every") or vectors.sizes[space] == 0:
                 return None
             nothing = [SX(0)] * len(called)
             zero = (
@@ -370,7 +380,8 @@ class _Layout:
             return None if value.is_zero() else value
         total = None
         for p in called:
-            if SPACES[p.operator] != space or not kind.local.has(p.operator):
+            wanted = "c" if space == "every" else space
+            if SPACES[p.operator] != wanted or not kind.local.has(p.operator):
                 continue
             coefficient = self._scalar(ca.jacobian(expression, p.symbol), vectors)
             part = coefficient * self._local_call(kind.local, p, vectors)

@@ -281,9 +281,11 @@ def _first_memory(step: FusedStep, newtons: list[Newton]) -> ca.Function:
 def _monitors(system: System, step: FusedStep, q1: SX, p1: SX, v1: SX) -> SX:
     """Max |g|, max |G v + g_t|, energy, power and the chart's condition at the end of the step."""
     ops, t1 = step.operators, step.t1
+    # All constraints are watched, also those that were found to follow from the others.
+    every = ops if ops.c == ops.all_c else Operators(system)
+    watched = [every.g(q1, t1), every.hidden(q1, v1, t1)]
     return ca.vertcat(
-        _largest(ops.g(q1, t1)),
-        _largest(ops.hidden(q1, v1, t1)),
+        *(_largest(x) for x in ca.substitute(watched, [every.par], [ops.par])),
         ops.energy(q1, v1, p1, t1),
         SX(0) if system.conservative else power(ops, q1, v1, p1, t1),
         SX(1) if step.chart is None else _condition(step, q1, t1),

@@ -22,7 +22,15 @@ from numba.extending import intrinsic
 
 from taut.kernel.fused import HEAD, HISTORY
 from taut.kernel.sparse import Pattern, factorise, substitute
-from taut.kernel.step_code import FALLING, LIMIT, NOTES, ROUNDOFF, SMALL, STALLED
+from taut.kernel.step_code import (
+    FALLING,
+    LIMIT,
+    NOTES,
+    ROUNDOFF,
+    SMALL,
+    STALL_RATIO,
+    STALLED,
+)
 
 SOLVE, ASSIGN, SUM = 0, 1, 2
 (
@@ -339,9 +347,7 @@ def solve(ints, floats, base, stage):
         if ints[stage + LINEAR]:
             return 0
         bound = max(ROUNDOFF, min(SMALL, FALLING * last))
-        if last <= STALLED:
-            bound = STALLED
-        if measure <= bound:
+        if measure <= bound or (measure <= STALLED and measure >= STALL_RATIO * last):
             return iteration + 1
         if not measure < 1e290:
             return -1

@@ -10,9 +10,8 @@ number of steps it made: `count`, or less if a lane failed (Newton, or an energy
 finite; its `ok` is 0 and it keeps the state before that step) or if the chart's condition fell
 below the threshold.
 
-Newton stops when h·|Δwatch|, relative to the coordinates, is below 1e−9 and falling fast (the next
-update would be below round-off), or one iteration after it fell below 1e−8 without falling fast
-(it has stagnated at round-off).
+Newton stops when h·|Δwatch|, relative to the coordinates, is below 1e−8 and has fallen by a factor
+of 1000 (the next update would be below round-off), or when it is below 1e−7 and no longer falls.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ import casadi as ca
 from taut.kernel.emit import Emitter
 from taut.kernel.fused import HISTORY, FusedProgram, Newton
 
-SMALL, FALLING, ROUNDOFF, STALLED = 1e-8, 1e-3, 1e-14, 1e-7
+SMALL, FALLING, ROUNDOFF, STALLED, STALL_RATIO = 1e-8, 1e-3, 1e-14, 1e-7, 0.6
 LIMIT = 25
 PAR = ("t0", "k", "h", "threshold")
 NOTES = (
@@ -273,7 +272,10 @@ class _Writer:
             moved = e.put(f"fadd {e.type} {a}, {d}")
             e.do(f"{b} = select {e.mask} {done}, {e.type} {a}, {e.type} {moved}")
         e.do(f"{measured} = select {e.mask} {done}, {e.type} {last}, {e.type} {measure}")
-        e.do(f"{done_next} = or {e.mask} {done}, {e.compare('ole', measure, bound)}")
+        arrived = e.put(
+            f"or {e.mask} {e.compare('ole', measure, bound)}, {_stalled(e, measure, last)}"
+        )
+        e.do(f"{done_next} = or {e.mask} {done}, {arrived}")
         step = e.select(done, e.constant(0.0), e.constant(1.0))
         e.do(f"{trips_next} = fadd {e.type} {trips}, {step}")
         e.do(f"{count_next} = add i64 {count}, 1")
@@ -315,11 +317,17 @@ def _lean(function: ca.Function) -> ca.Function:
 
 
 def _bound(e: Emitter, last: str) -> str:
-    """What the measure must not exceed, given the one before: one comparison at the loop's end."""
+    """What the measure must not exceed, given the one before, for the next to be round-off."""
     falling = e.put(f"fmul {e.type} {last}, {e.constant(FALLING)}")
     quick = e.select(e.compare("olt", falling, e.constant(SMALL)), falling, e.constant(SMALL))
-    quick = e.select(e.compare("ogt", quick, e.constant(ROUNDOFF)), quick, e.constant(ROUNDOFF))
-    return e.select(e.compare("ole", last, e.constant(STALLED)), e.constant(STALLED), quick)
+    return e.select(e.compare("ogt", quick, e.constant(ROUNDOFF)), quick, e.constant(ROUNDOFF))
+
+
+def _stalled(e: Emitter, measure: str, last: str) -> str:
+    """Small and no longer falling: noise, where half the last one would be slow convergence."""
+    small = e.compare("ole", measure, e.constant(STALLED))
+    rest = e.put(f"fmul {e.type} {last}, {e.constant(STALL_RATIO)}")
+    return e.put(f"and {e.mask} {small}, {e.compare('oge', measure, rest)}")
 
 
 def _compensated(e: Emitter, x: list[str], carry: list[str], change: list[str]):

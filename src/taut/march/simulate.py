@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from taut.errors import InputError, Interrupted, StepError
+from taut.errors import ConstraintError, InputError, Interrupted, StepError
 from taut.kernel.compile import CompiledStep, Workshop, workshop
 from taut.kernel.fused import HEAD
 from taut.kernel.native import lanes as simd_lanes
@@ -105,10 +105,39 @@ def simulate(
     compile_time = time.perf_counter() - begin
     wall, error = run.march(progress)
     named = dict(zip(model.parameters, values.tolist(), strict=True))
+    compile_time += run.compiling
     trajectory = run.trajectory(named, start.projected, wall, compile_time, watched)
     if error is not None:
         raise _explained(error, trajectory, run)
+    _check_dropped(trajectory)
     return trajectory
+
+
+def _check_dropped(run: Trajectory) -> None:
+    """Constraints left out as redundant at the start must hold along the whole run."""
+    system = run.system
+    dropped = [i for i in range(system.c) if i not in run.keep]
+    if not dropped or not run.method.keeps_constraints:
+        return
+    g = np.abs(run.constraints[..., dropped])
+    size = (
+        workshop(system)
+        .mechanics.apply(
+            "size", np.tile(run.t, run.batch or 1), run._par, q=run.q.reshape(-1, system.n)
+        )
+        .reshape(*run.q.shape[:-1], system.c)[..., dropped]
+    )
+    broken = np.argwhere(~(g <= 1e-9 * size + 1e-300))
+    if not len(broken):
+        return
+    row, which = int(broken[0][-2]), dropped[int(broken[0][-1])]
+    raise ConstraintError(
+        f"constraint {system.constraint_names[which]} does not hold at t = {run.t[row]:g}",
+        expected="a constraint that follows from the others, as it did at the start",
+        received=f"g = {run.constraints[tuple(broken[0][:-1])][which]:.3g}",
+        remedy="the constraints contradict each other there; error.partial holds the run",
+        partial=run,
+    )
 
 
 def continued(run: Trajectory, duration: float, progress: Any = None) -> Trajectory:
@@ -277,6 +306,7 @@ class _Run:
     ) -> None:
         self.shop, self.method, self.plan, self.values, self.keep = shop, method, plan, values, keep
         self.system = model  # the workshop may belong to an equal system
+        self.compiling = 0.0  # seconds spent on charts while marching
         self.total = plan.last - plan.first
         self.numbers = plan.kept()
         self.groups: list[_Group] = []
@@ -394,7 +424,7 @@ class _Run:
                             raise
         except KeyboardInterrupt as interrupt:
             error = interrupt
-        wall = time.perf_counter() - begin
+        wall = time.perf_counter() - begin - self.compiling
         unfinished = any(group.done < self.total for group, _, _ in self._members())
         if error is None and self.stopping and unfinished:
             error = KeyboardInterrupt()
@@ -455,7 +485,9 @@ class _Run:
         chart = best_chart(self.shop.mechanics, q, t, self.values, self.keep)
         if chart == old.chart:
             return
+        begin = time.perf_counter()
         step = self._compiled(1, chart)
+        self.compiling += time.perf_counter() - begin
         inner = self._inner(step, q, p, v, group.state[HEAD * n, 0])
         inner[: HEAD * n] = group.state[: HEAD * n, 0]
         group.state = inner[:, None].copy()

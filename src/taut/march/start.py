@@ -416,7 +416,10 @@ def tangent(mechanics: Mechanics, q, v0, t, par, label: str = "") -> np.ndarray:
     v = v0
     for _ in range(2):  # the second pass removes the round-off of the first
         v = v + metric @ aim.step(mechanics.hidden(q, v, t, par))
+    # What is left is compared with the velocities that were found: v₀ itself may be zero.
+    slopes = np.abs(_gradients(mechanics, q, t, par)).sum(axis=-1)
     hidden, scale = mechanics.hidden(q, v, t, par), _scales(mechanics, q, v0, t, par)[1]
+    scale = np.maximum(scale, slopes * max(np.abs(v0).max(), np.abs(v).max()))
     if np.any(np.abs(hidden) > UNMET * scale):
         raise _contradiction(mechanics, hidden, scale, label, "G v + ∂g/∂t")
     return v

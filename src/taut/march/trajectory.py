@@ -195,7 +195,8 @@ class Trajectory:
         return save(self, Path(path))
 
     def __len__(self) -> int:
-        return len(self.t)
+        """Number of stored states; of a batch, the number of its members."""
+        return len(self.t) if self.batch is None else self.batch
 
     @property
     def batch(self) -> int | None:
@@ -208,6 +209,10 @@ class Trajectory:
 
         if self.batch is None:
             raise TypeError("a single run has no members; slice its arrays: run.q[i]")
+        if not isinstance(index, int | np.integer):
+            raise TypeError("a member of a batch has a whole number; slice its arrays: run.q[1:3]")
+        if not -self.batch <= index < self.batch:
+            raise IndexError(f"there is no trajectory {index} in a batch of {self.batch}")
         end = Ending(
             [self.ending.states[index]],
             self.ending.books[[index]],
@@ -220,7 +225,7 @@ class Trajectory:
     def __repr__(self) -> str:
         many = f"{self.batch} trajectories, " if self.batch else ""
         return (
-            f"Trajectory: {many}{len(self)} states, t = {self.t[0]:g} … {self.t[-1]:g}, "
+            f"Trajectory: {many}{len(self.t)} states, t = {self.t[0]:g} … {self.t[-1]:g}, "
             f"{self.method.name}, step {self.step:g}"
         )
 

@@ -40,14 +40,14 @@ class System:
     velocities, momenta : sequences of symbols, length n, optional
         The names of q̇ and p in `kinetic`, `lagrangian`, `forces` and in `hamiltonian`; without
         them ``taut.velocities(q)`` and ``taut.momenta(q)`` are used.
-    mass : (n,) or (n, n) array of numbers or expressions of q
+    mass : a number, or (n,) or (n, n) array of numbers or expressions of q
         Kinetic energy ½ q̇ᵀM q̇.  Exactly one of mass, kinetic, lagrangian, hamiltonian is given.
     kinetic, lagrangian, hamiltonian : Expr
         T(q, q̇, t), L(q, q̇, t) or H(q, p, t).
     potential : Expr
         U(q, t), with `mass` or `kinetic`.
     constraints : sequence of Expr, or mapping name → Expr
-        g(q, t), each to be zero.
+        g(q, t), each to be zero; a SymPy `Eq` is read as lhs − rhs.
     forces : sequence or mapping of Expr, optional
         Generalised forces f(q, q̇, t): one per coordinate, or {coordinate: force}.
     parameters : mapping name → default value, or sequence of names
@@ -104,6 +104,7 @@ class System:
             whole("hamiltonian" if form == "hamiltonian" else "lagrangian", q, [energy], rates)
         ]
         names, exprs = _named(constraints)
+        exprs = [e.lhs - e.rhs if isinstance(e, sp.Equality) else e for e in exprs]
         exprs = [words.read(e, f"constraint {k}") for k, e in zip(names, exprs, strict=True)]
         for name, expr in zip(names, exprs, strict=True):
             self._check_constraint(name, expr)
@@ -217,6 +218,8 @@ class System:
     def _kinetic_of_mass(self, given: Any, words: Vocabulary) -> sp.Expr:
         rows = np.array(given, dtype=object)
         n, v = self.n, self.velocities
+        if rows.ndim == 0:  # the same mass for every coordinate
+            rows = np.full(n, given, dtype=object)
         if rows.shape not in ((n,), (n, n)):
             raise ModelError(
                 "mass does not fit the coordinates",
@@ -307,10 +310,11 @@ class System:
         for _ in range(3 if symbols else 1):
             values = [self.parameters.get(s.name) or rng.uniform(0.4, 1.6) for s in symbols]
             with np.errstate(all="ignore"):
-                matrix = np.array(evaluate(*values), dtype=complex)
-            if not np.all(np.isfinite(matrix)) or np.any(matrix.imag != 0.0):
+                values_there = np.array(evaluate(*values), dtype=complex)
+            matrix = np.real(values_there)
+            if not np.all(np.isfinite(matrix)) or np.any(np.imag(values_there) != 0.0):
                 return  # outside the domain at a random point: nothing can be said here
-            _, s, vt = np.linalg.svd(balanced(matrix.real))
+            _, s, vt = np.linalg.svd(balanced(matrix))
             if s[-1] > 1e-12 * s[0]:
                 return
             null = vt[-1]
@@ -480,10 +484,9 @@ def _named(constraints: Sequence[Any] | Mapping[str, Any]) -> tuple[list[str], S
 
 def _listed(what: str, given: Any) -> tuple[Any, ...]:
     """The members of a sequence (a SymPy matrix too), but not the letters of a string."""
-    if isinstance(given, str | sp.Expr) and not getattr(given, "is_Matrix", False):
-        given = None
+    single = isinstance(given, str | sp.Expr) and not getattr(given, "is_Matrix", False)
     try:
-        return tuple(given)
+        return tuple(None if single else given)  # type: ignore[arg-type]
     except TypeError as error:
         raise ModelError(
             f"{what} must be a list", expected=f"{what}=[…]", received=str(given)[:80]

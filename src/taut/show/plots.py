@@ -296,5 +296,5 @@ def _draw_residuals(axes: Axes, runs: list[Trajectory]) -> None:
     axes.set_ylim(foot, max(10 * top, 100 * foot))
     axes.set_xlabel("$t$")
     axes.margins(x=0)
-    style.title(axes, "constraints, largest in each interval")
+    style.title(axes, "constraints")
     style.key(axes)
