@@ -52,8 +52,8 @@ class CompiledStep:
     guard: Any = field(default_factory=nullcontext, repr=False)
 
     def first_memory(self, q: np.ndarray, p: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """What the step remembers before its first call."""
-        return np.array(self.program.first_memory(q, p, v)).ravel()
+        """What the step remembers before its first call: for a state, or for columns of states."""
+        return np.array(self.program.first_memory(q, p, v)).reshape(-1, *q.shape[1:])
 
 
 class Workshop:

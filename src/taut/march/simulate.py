@@ -306,6 +306,7 @@ class _Run:
     ) -> None:
         self.shop, self.method, self.plan, self.values, self.keep = shop, method, plan, values, keep
         self.system = model  # the workshop may belong to an equal system
+        self.chunk = 1
         self.compiling = 0.0  # seconds spent on charts while marching
         self.total = plan.last - plan.first
         self.numbers = plan.kept()
@@ -328,12 +329,16 @@ class _Run:
             self.shop.mechanics, q, v, p, self.plan.t0, self.plan.step, self.values
         )
         self._make_groups(charts)
+        if not self.method.charted and self.shop.small:  # one call for all of a batch
+            inner = self._inner(self.groups[0].step, q.T, p.T, v.T, scales)
+        else:
+            steps = {member: g.step for g in self.groups for member in g.members}
+            rows = enumerate(zip(q, p, v, scales, strict=True))
+            inner = np.stack([self._inner(steps[i], *row) for i, row in rows], axis=1)
         for group in self.groups:
-            for lane, member in self._lanes(group):
-                group.state[:, lane] = self._inner(
-                    group.step, q[member], p[member], v[member], scales[member]
-                )
-                group.books[lane] = books[member]
+            members = [member for _, member in self._lanes(group)]
+            group.state[:] = inner[:, members]
+            group.books[:] = books[members]
 
     def resume(self, run: Trajectory, steps: np.ndarray, joint: int) -> None:
         """Set up the inner states from where `run` ended.
@@ -381,9 +386,10 @@ class _Run:
             return None
         return best_chart(self.shop.mechanics, q, self.plan.t0, self.values, self.keep)
 
-    def _inner(self, step: CompiledStep, q, p, v, scale: float) -> np.ndarray:
-        zero = np.zeros_like(q)
-        return np.concatenate([q, p, v, zero, p, zero, [scale], step.first_memory(q, p, v)])
+    def _inner(self, step: CompiledStep, q, p, v, scale) -> np.ndarray:
+        """The inner state before the first step: a column, or one column per lane."""
+        zero, scale = np.zeros_like(q), np.atleast_2d(scale) if q.ndim > 1 else [scale]
+        return np.concatenate([q, p, v, zero, p, zero, scale, step.first_memory(q, p, v)])
 
     def _start_momentum(self, q, v, p) -> np.ndarray:
         step: Any = _Numeric(self.shop, q, p, self.plan, self.values)
@@ -439,7 +445,7 @@ class _Run:
         self.stopping = True
 
     def _drive(self, group: _Group, bar: Progress) -> None:
-        count = 1
+        count = self.chunk
         while group.done < self.total and not self.stopping:
             begin = time.perf_counter()
             before = group.done
@@ -454,7 +460,7 @@ class _Run:
                 count = min(4 * count, 1 << 40)
             elif spent > 2 * CHUNK_SECONDS:
                 count = max(1, count // 2)
-
+        self.chunk = count  # what the next group of a batch begins with
         if group.step.lanes > 1:
             self._salvage(group, bar)
 
