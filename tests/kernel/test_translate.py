@@ -708,6 +708,7 @@ def test_contact_force_has_a_derivative_out_of_contact():
         (x**-2, "INV SQ"),
         (x**-3, "INV MUL SQ"),
         (x**1.0, ""),
+        (y + sp.Pow(x, 0, evaluate=False), "ADD"),
         (x**2.0, "SQ"),
         (x**1.5, "ADD MUL SQRT"),
         (x**-1.5, "INV MUL SQRT"),

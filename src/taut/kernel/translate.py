@@ -170,17 +170,14 @@ class _Graph:
         return self.fold(ca.OP_MUL, values) if values else self.one
 
     def power(self, base: SX, n: int) -> SX:
-        """baseⁿ for n ≥ 0, by squaring."""
-        if n <= 1:
-            return base if n else self.one
+        """baseⁿ for n ≥ 1, by squaring."""
+        if n == 1:
+            return base
         square = self(ca.OP_SQ, self.power(base, n // 2))
         return self(ca.OP_MUL, square, base) if n % 2 else square
 
     def inverse(self, value: SX) -> SX:
         """1/value, remembered so that `_mul` can divide instead."""
-        known = self.denominator(value)
-        if known is not None:
-            return known
         result = self(ca.OP_DIV, self.one, value)
         self._inverses[id(result)] = value
         return result
