@@ -98,7 +98,7 @@ def test_an_oscillation_that_turns_at_the_edge_of_a_chart(pendulum):
     """From rest at x = 1: y is independent there, x at the bottom."""
     one, two = both(pendulum, q0=[1, 0], v0=0, duration=10, step=0.01)
     assert two.certificate.charts > 4
-    agree(one, two, 1e-11)
+    agree(one, two, 1e-10)  # the energy is 0 up to the error of the method
 
 
 @pytest.mark.parametrize("quadrature", QUADRATURES)

@@ -125,7 +125,7 @@ class _Layout:
         self.bank: dict[str, int] = {}
         self.spaces: dict[str, str] = dict(step.spaces)
         self.end = 0
-        for name in ("q", "result", "v", "cq", "p", "cp"):
+        for name in ("q", "result", "v", "cq", "p", "cp", "move"):
             self._place(name, "q")
         self.scalars = self._reserve(len(SCALARS))
         self.par = self._reserve(len(system.parameters))

@@ -119,6 +119,15 @@ class Emitter:
     def compare(self, how: str, a: str, b: str) -> str:
         return self.put(f"fcmp {how} {self.type} {a}, {b}")
 
+    def plus(self, a: str, b: str) -> str:
+        return self.put(f"fadd {self.type} {a}, {b}")
+
+    def largest(self, a: str, b: str) -> str:
+        return self.select(self.compare("ogt", a, b), a, b)
+
+    def smallest(self, a: str, b: str) -> str:
+        return self.select(self.compare("olt", a, b), a, b)
+
     def number(self, mask: str) -> str:
         """1.0 where `mask`, else 0.0."""
         return self.select(mask, self.constant(1.0), self.constant(0.0))
@@ -297,9 +306,9 @@ def emit_operation(e: Emitter, op: int, x: list[str], function: ca.Function) -> 
     if op == ca.OP_ASSIGN:
         return x[0]
     if op == ca.OP_FMIN:
-        return e.select(e.compare("olt", x[0], x[1]), x[0], x[1])
+        return e.smallest(x[0], x[1])
     if op == ca.OP_FMAX:
-        return e.select(e.compare("ogt", x[0], x[1]), x[0], x[1])
+        return e.largest(x[0], x[1])
     if op == ca.OP_SIGN:
         signed = e.intrinsic("copysign", one, x[0])
         return e.select(e.compare("one", x[0], zero), signed, x[0])

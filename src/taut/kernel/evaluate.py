@@ -19,6 +19,7 @@ from taut.model.system import System
 if TYPE_CHECKING:  # SciPy is loaded when a large system needs it: it takes a quarter of a second
     from scipy import sparse
 
+POINTS = 128  # evaluated in one call
 LARGE = 60  # coordinates from which sparse linear algebra is used
 
 
@@ -33,7 +34,7 @@ class Mechanics:
         self.n, self.c = system.n, system.c
         self.form = system.form
         self.locals = [Local(term, tuple(system.parameters)) for term in system.terms]
-        self._derivatives: dict[tuple[int, str, str], ca.Function] = {}
+        self._functions: dict[tuple[int, str, str | None], AtPoints] = {}
 
     @cached_property
     def _rows(self) -> list[np.ndarray]:
@@ -62,31 +63,29 @@ class Mechanics:
         count = next(len(x) for x in flat.values())
         size = {"q": self.n, "c": self.c, "1": 1}[SPACES[operator]]
         total = np.zeros((count, size))
-        for local, rows in zip(self.locals, self._rows, strict=True):
+        for number, (local, rows) in enumerate(zip(self.locals, self._rows, strict=True)):
             if not local.has(operator):
                 continue
-            args = self._gathered(local, rows, flat, t, par, count)
-            part = np.array(local.function(operator)(*args)).reshape(
-                -1, count, local.term.instances
-            )
-            for k, column in enumerate(_places(local, rows, SPACES[operator]).T):
-                np.add.at(total, (slice(None), column), part[k])  # type: ignore[arg-type]
+            part = self._mapped(self._function(number, operator), local, rows, flat, t, par, count)
+            _scatter(total, _places(local, rows, SPACES[operator]), part)
         return total.reshape(*lead, size)
 
-    def _gathered(self, local: Local, rows, flat, t, par, count: int) -> list[np.ndarray]:
-        """Arguments of a local function, one column per (state, instance)."""
+    def _mapped(
+        self, function: AtPoints, local: Local, rows, flat, t, par, count: int
+    ) -> np.ndarray:
+        """A local function at every state and instance, shape (count, instances, outputs)."""
         instances = local.term.instances
-        args = []
+        points = count * instances
+        args: list[np.ndarray | None] = []
         for name in ARGUMENTS:
             index = rows if name == "lam" else local.term.indices
-            if name in flat and index.shape[1]:
-                args.append(flat[name][:, index].reshape(count * instances, -1).T)
-            else:
-                args.append(np.zeros((index.shape[1], count * instances)))
+            given = name in flat and index.shape[1] > 0
+            args.append(flat[name][:, index].reshape(points, -1) if given else None)
         times = np.repeat(np.broadcast_to(np.asarray(t, float), (count,)), instances)
-        constants = np.tile(local.term.values, (count, 1)).T
-        spread = np.repeat(par[:, None], count * instances, axis=1)
-        return [*args, times[None, :], spread, constants]
+        spread = np.repeat(par[None, :], points, axis=0)
+        constants = np.tile(local.term.values, (count, 1))
+        found = function([*args, times[:, None], spread, constants], points)
+        return found.reshape(count, instances, -1)
 
     def derivative(self, operator: str, by: str, t: float, par, **given) -> sparse.csr_matrix:
         """∂operator/∂by at one state, as a sparse matrix over the whole system."""
@@ -97,13 +96,9 @@ class Mechanics:
         for number, (local, rows) in enumerate(zip(self.locals, self._rows, strict=True)):
             if not local.has(operator):
                 continue
-            function = self._derivative(number, operator, by)
-            blocks = np.array(function(*self._gathered(local, rows, flat, t, par, 1)))
-            instances = local.term.instances
-            lines = _places(local, rows, space)
-            columns = rows if by == "lam" else local.term.indices
-            blocks = blocks.reshape(columns.shape[1], lines.shape[1], instances)
-            i, j = np.broadcast_arrays(lines.T[None, :, :], columns.T[:, None, :])
+            function = self._function(number, operator, by)
+            blocks = self._mapped(function, local, rows, flat, t, par, 1)
+            i, j = _blocks(_places(local, rows, space), rows if by == "lam" else local.term.indices)
             i_all.append(i.ravel())
             j_all.append(j.ravel())
             values.append(blocks.ravel())
@@ -123,14 +118,10 @@ class Mechanics:
         for number, (local, rows) in enumerate(zip(self.locals, self._rows, strict=True)):
             if not local.has(operator):
                 continue
-            function = self._derivative(number, operator, by)
-            args = self._gathered(local, rows, given, t, par, count)
-            lines = _places(local, rows, space)
-            columns = rows if by == "lam" else local.term.indices
-            shape = (columns.shape[1], lines.shape[1], count, local.term.instances)
-            blocks = np.moveaxis(np.array(function(*args)).reshape(shape), 2, 0)
-            i, j = np.broadcast_arrays(lines.T[None, :, :], columns.T[:, None, :])
-            np.add.at(total, (slice(None), i, j), blocks)  # type: ignore[arg-type]
+            function = self._function(number, operator, by)
+            blocks = self._mapped(function, local, rows, given, t, par, count)
+            i, j = _blocks(_places(local, rows, space), rows if by == "lam" else local.term.indices)
+            _scatter(total.reshape(count, -1), i * total.shape[2] + j, blocks)
         return total
 
     def _slope(self, operator: str, by: str, t: float, par, **given) -> Any:
@@ -140,15 +131,18 @@ class Mechanics:
         rows = {name: x[None] for name, x in given.items()}
         return self.derivatives(operator, by, t, par, **rows)[0]
 
-    def _derivative(self, number: int, operator: str, by: str) -> ca.Function:
+    def _function(self, number: int, operator: str, by: str | None = None) -> AtPoints:
+        """A term's operator, or the vec of its derivative."""
         key = (number, operator, by)
-        if key not in self._derivatives:
+        if key not in self._functions:
             local = self.locals[number]
-            x = list(local.arguments.values())
-            out = local.function(operator)(*x)
-            matrix = ca.densify(ca.jacobian(out, local.arguments[by]))
-            self._derivatives[key] = ca.Function("d", x, [ca.vec(matrix)])
-        return self._derivatives[key]
+            function = local.function(operator)
+            if by is not None:
+                x = list(local.arguments.values())
+                matrix = ca.densify(ca.jacobian(function(*x), local.arguments[by]))
+                function = ca.Function("d", x, [ca.vec(matrix)])
+            self._functions[key] = AtPoints(function)
+        return self._functions[key]
 
     # ---- the operators by name ---------------------------------------------------------------
 
@@ -243,6 +237,60 @@ class Mechanics:
         if rank < self.c:
             multipliers = np.linalg.lstsq(dense(g.T), g.T @ multipliers, rcond=1e-12)[0]
         return free - response @ multipliers, multipliers
+
+
+class AtPoints:
+    """A function with one dense output, evaluated at many points.
+
+    CasADi reads and writes the arrays themselves, a batch of points at a time.
+    """
+
+    def __init__(self, function: ca.Function) -> None:
+        self.function = function
+
+    @cached_property
+    def _many(self) -> ca.Function:
+        return self.function.map(POINTS)
+
+    def __call__(self, args: list[np.ndarray | None], points: int) -> np.ndarray:
+        """One row of results per row of the arguments; an argument that is None is zero."""
+        batch = 1 if points == 1 else POINTS
+        padded = -(-points // batch) * batch
+        result = np.empty((padded, self.function.nnz_out(0)))
+        if not result.size:
+            return result[:points]
+        given = {i: _rows(x, padded) for i, x in enumerate(args) if x is not None and x.size}
+        buffer: Any
+        buffer, evaluate = (self.function if batch == 1 else self._many).buffer()
+        for at in range(0, padded, batch):
+            for i, x in given.items():
+                buffer.set_arg(i, x[at : at + batch].data)
+            buffer.set_res(0, result[at : at + batch].data)
+            evaluate()
+        return result[:points]
+
+
+def _rows(x: np.ndarray, count: int) -> np.ndarray:
+    """`x` as `count` contiguous rows, the last one repeated."""
+    if len(x) < count:
+        x = np.concatenate([x, np.broadcast_to(x[-1:], (count - len(x), x.shape[1]))])
+    return np.ascontiguousarray(x, float)
+
+
+def _blocks(lines: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns of the entries of a term's matrices, in the order of their vec."""
+    i, j = np.broadcast_arrays(lines[:, None, :], columns[:, :, None])
+    return i.reshape(len(lines), -1), j.reshape(len(lines), -1)
+
+
+def _scatter(total: np.ndarray, places: np.ndarray, part: np.ndarray) -> None:
+    """Add the parts (states, instances, k) to the columns `places` (instances, k) of `total`."""
+    if len(total) < len(places):
+        np.add.at(total, (slice(None), places), part)  # type: ignore[arg-type]
+        return
+    for instance, columns in enumerate(places):
+        for k, column in enumerate(columns):
+            total[:, column] += part[:, instance, k]
 
 
 def _places(local: Local, rows: np.ndarray, space: str) -> np.ndarray:

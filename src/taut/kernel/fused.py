@@ -5,8 +5,9 @@ becomes a `Newton` node.  The result is a list of CasADi expressions that `emit`
 LLVM function.
 
 State of a step, in this order: q, p and v (the result, p and v tangent), the compensation of q,
-the carried momentum (which may lack the part that makes p tangent), its compensation, a scale (the
-smallest coordinate size that matters), and for every Newton unknown its last three values.
+the carried momentum (which may lack the part that makes p tangent), its compensation, the last
+move of q, a scale (the smallest coordinate size that matters), and for every Newton unknown its
+last three values.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from taut.model.system import System
 
 SX = ca.SX
 HISTORY = 3  # values of each Newton unknown that the guess is extrapolated from
-HEAD = 6  # vectors of length n at the beginning of the state
+HEAD = 7  # vectors of length n at the beginning of the state
 
 
 @dataclass
@@ -52,8 +53,9 @@ class FusedProgram:
     dp: SX
     v1: SX
     tangent: SX
-    ends: SX
+    ends: dict[str, SX]
     monitors: SX
+    condition: SX
     first_memory: ca.Function
     conservative: bool
     charted: bool
@@ -61,14 +63,26 @@ class FusedProgram:
     operators: Operators = field(repr=False)
 
     @property
+    def symbols(self) -> dict[str, SX]:
+        """The inputs, and what Newton finds."""
+        return self.inputs | {f"z{i}": newton.unknowns for i, newton in enumerate(self.newtons)}
+
+    @property
     def memory(self) -> int:
-        """Slots remembered from step to step beyond q, p, v and the scale."""
+        """Slots remembered from step to step for the guesses."""
         return HISTORY * sum(newton.unknowns.numel() for newton in self.newtons)
 
     @property
     def slots(self) -> int:
         """Length of the state."""
         return HEAD * self.n + 1 + self.memory
+
+    @property
+    def needs_velocity(self) -> bool:
+        """Whether a step depends on the velocity that the one before it found."""
+        solved = [x for newton in self.newtons for x in (newton.residual, newton.change)]
+        ends = (self.dq, self.dp, self.v1, self.tangent)
+        return ca.depends_on(ca.vertcat(*solved, *ends), self.inputs["v"])
 
     def last_solution(self, state: np.ndarray) -> np.ndarray:
         """What Newton found in the last step, read off the state's memory."""
@@ -87,7 +101,7 @@ class FusedStep:
         self.operators = operators
         n = operators.n
         self.q, self.p, self.v = SX.sym("q", n), SX.sym("p", n), SX.sym("v", n)
-        self.carry = SX.sym("cq", n)
+        self.carry, self.move = SX.sym("cq", n), SX.sym("move", n)
         self.t, self.t1, self.h = SX.sym("t"), SX.sym("t1"), SX.sym("h")
         self.scale = SX.sym("scale")
         self.chart = chart
@@ -165,10 +179,10 @@ def fuse(
         for index, left in enumerate(filter(None, map(solved.reduced, step.solves, step.watches)))
     ]
     end = solved.at_the_end()
-    q1, p1, v1 = (SX.sym(name, operators.n) for name in ("q1", "p1", "v1"))  # the result
+    result = {name: SX.sym(name, operators.n) for name in ("q", "p", "v")}
     inputs = {
-        "q": step.q, "cq": step.carry, "p": step.p, "v": step.v, "scale": step.scale,
-        "t": step.t, "t1": step.t1, "h": step.h, "par": operators.par,
+        "q": step.q, "cq": step.carry, "p": step.p, "v": step.v, "move": step.move,
+        "scale": step.scale, "t": step.t, "t1": step.t1, "h": step.h, "par": operators.par,
         "memory": ca.vertcat(*(newton.history for newton in newtons)),
     }  # fmt: skip
     return FusedProgram(
@@ -181,8 +195,9 @@ def fuse(
         dp=end.dp,
         v1=end.v1,
         tangent=end.tangent,
-        ends=ca.vertcat(q1, p1, v1),
-        monitors=_monitors(system, step, q1, p1, v1),
+        ends=result,
+        monitors=_monitors(system, step, *result.values()),
+        condition=SX(1) if chart is None else _condition(step, result["q"], step.t1),
         first_memory=_first_memory(step, newtons),
         conservative=system.conservative,
         charted=chart is not None,
@@ -255,10 +270,11 @@ class _End:
 
 
 def _newton(step: FusedStep, index: int, z: SX, residual: SX, watch: SX) -> Newton:
-    jacobian = ca.jacobian(residual, z)
+    matrix = ca.jacobian(residual, z)
+    jacobian = ca.reshape(straightened(ca.vec(ca.densify(matrix)), z), *matrix.shape)
     change = solve_linear(jacobian, -residual)
     # h·|Δwatch| against the size of each coordinate; a sum, so that a NaN is not lost.
-    weights = step.h / (ca.fabs(step.q) + step.h * ca.fabs(step.v) + step.scale)
+    weights = step.h / (ca.fabs(step.q) + ca.fabs(step.move) + step.scale)
     response = ca.jacobian(watch, z)
     if ca.depends_on(response, z):
         measure = ca.dot(ca.fabs(ca.mtimes(response, change)), weights)
@@ -279,7 +295,7 @@ def _first_memory(step: FusedStep, newtons: list[Newton]) -> ca.Function:
 
 
 def _monitors(system: System, step: FusedStep, q1: SX, p1: SX, v1: SX) -> SX:
-    """Max |g|, max |G v + g_t|, energy, power and the chart's condition at the end of the step."""
+    """Max |g|, max |G v + g_t|, energy and power at the end of the step."""
     ops, t1 = step.operators, step.t1
     # All constraints are watched, also those that were found to follow from the others.
     every = ops if ops.c == ops.all_c else Operators(system)
@@ -288,7 +304,6 @@ def _monitors(system: System, step: FusedStep, q1: SX, p1: SX, v1: SX) -> SX:
         *(_largest(x) for x in ca.substitute(watched, [every.par], [ops.par])),
         ops.energy(q1, v1, p1, t1),
         SX(0) if system.conservative else power(ops, q1, v1, p1, t1),
-        SX(1) if step.chart is None else _condition(step, q1, t1),
     )
 
 

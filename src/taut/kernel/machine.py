@@ -36,7 +36,8 @@ SOLVE, ASSIGN, SUM = 0, 1, 2
 (
     N, C, STAGES, FIRST_STAGE, Q, RESULT, V, CQ, P, CP, Q1, V1, DQ, DP, TANGENT, G, HIDDEN,
     ENERGY, POWER, SCALARS, PAR, PARS, CONSERVATIVE, LANES, IN, OUT, SCALE, P_END,
-) = range(HEADER := 28)  # fmt: skip
+    MOVE,
+) = range(HEADER := 29)  # fmt: skip
 (
     KIND, PARTS, WORK, WORK_LENGTH, SIZE, BLOCKS, LINEAR, MEMORY, HISTORY_AT, ORDER, START, COLUMN,
     DIAGONAL, MIRROR, ROW, RIGHT, BLOCK_TABLE, PART_TABLE, WATCH,
@@ -129,7 +130,7 @@ class Machine:
             SCALE: self._space(1),
         }  # fmt: skip
         names = {
-            Q: "q", RESULT: "result", V: "v", CQ: "cq", P: "p", CP: "cp",
+            Q: "q", RESULT: "result", V: "v", CQ: "cq", P: "p", CP: "cp", MOVE: "move",
             Q1: "q_end", P_END: "p_end", V1: "v1", DQ: "dq", DP: "dp", TANGENT: "tangent",
             G: "g_end", HIDDEN: "hidden_end", ENERGY: "energy_end", POWER: "power_end",
         }  # fmt: skip
@@ -330,7 +331,7 @@ def solve(ints, floats, base, stage):
                 if weight != 0.0:
                     moved += weight * row[at + i]
                 at += length
-            size_i = abs(floats[ints[Q] + i]) + h * abs(floats[ints[V] + i]) + scale
+            size_i = abs(floats[ints[Q] + i]) + abs(floats[ints[MOVE] + i]) + scale
             relative = h * abs(moved) / size_i
             if not relative <= measure:
                 measure = relative
@@ -376,6 +377,7 @@ def commit(ints, floats):
         y = floats[ints[CP] + i] + floats[ints[DP] + i]
         floats[ints[P] + i] = p + y
         floats[ints[CP] + i] = y - (floats[ints[P] + i] - p)
+        floats[ints[MOVE] + i] = floats[ints[DQ] + i]
         floats[ints[V] + i] = floats[ints[V1] + i]
         floats[ints[RESULT] + i] = floats[ints[P_END] + i]
 
@@ -425,7 +427,7 @@ def take_notes(ints, floats, notes, iterations):
 def exchange(ints, floats, state, out):
     """Copy the state into the bank, or (`out`) back."""
     n = ints[N]
-    places = (ints[Q], ints[RESULT], ints[V], ints[CQ], ints[P], ints[CP])
+    places = (ints[Q], ints[RESULT], ints[V], ints[CQ], ints[P], ints[CP], ints[MOVE])
     for k in range(HEAD):
         for i in range(n):
             if out:

@@ -6,9 +6,19 @@
 lanes: t₀, the number k of the first step, h, a threshold for the chart, then the system's
 parameters; step number k goes from t₀ + k h to t₀ + (k+1) h.  Between steps everything stays in
 registers.  `notes` accumulates what the certificate needs (see `NOTES`).  The function returns the
-number of steps it made: `count`, or less if a lane failed (Newton, or an energy that is not
-finite; its `ok` is 0 and it keeps the state before that step) or if the chart's condition fell
-below the threshold.
+number of steps it made: `count`, or less if a lane cannot make the next one (Newton, or an energy
+that is not finite; its `ok` is 0, and all lanes stop before that step) or if the chart's condition
+fell below the threshold.
+
+Only the Newton solve and the sums q + Δq, p + Δp carry one step to the next.  The rest of a step
+(the tangent momentum and velocity, and what is monitored on them) is therefore written down after
+the *next* Newton solve: a processor that works ahead fills the waiting times of the solve with it.
+
+    head      Newton for step k + 1
+    late      what is left of step k; an energy that is not finite starts all over, up to step k − 1
+    settled   leave if Newton failed
+    move      the sums of step k + 1
+    last      what is left of the last step
 
 Newton stops when h·|Δwatch|, relative to the coordinates, is below 1e−8 and has fallen by a factor
 of 1000 (the next update would be below round-off), or when it is below 1e−7 and no longer falls.
@@ -19,7 +29,7 @@ from __future__ import annotations
 import casadi as ca
 
 from taut.kernel.emit import Emitter
-from taut.kernel.fused import HISTORY, FusedProgram, Newton
+from taut.kernel.fused import HEAD, HISTORY, FusedProgram, Newton
 
 SMALL, FALLING, ROUNDOFF, STALLED, STALL_RATIO = 1e-8, 1e-3, 1e-14, 1e-7, 0.6
 LIMIT = 25
@@ -29,6 +39,8 @@ NOTES = (
     "most_iterations", "work", "power", "gross_work", "chart", "ok",
 )  # fmt: skip
 CONSERVATIVE = NOTES[:8]  # what a conservative system needs to touch
+INVARIANT = ("scale", "h", "par")  # inputs of a step that do not change from step to step
+UNUSED = "poison"
 SIGNATURE = (
     "ptr %context, ptr noalias %state, ptr noalias readonly %par, ptr noalias %notes, i64 %count"
 )
@@ -44,205 +56,258 @@ class _Writer:
 
     def __init__(self, program: FusedProgram, lanes: int) -> None:
         self.program, self.e = program, Emitter(lanes)
-        n, m = program.n, program.memory
-        # p and v of the result stay in memory, the rest is carried from step to step in registers.
-        self.shown = 2 * n
-        self.layout = {"q": n, "cq": n, "p": n, "cp": n, "scale": 1, "memory": m}
-        self.slots = [*range(n), *range(3 * n, program.slots)]
+        n = program.n
+        # Where the carried parts of the state begin; p and v of the result are only shown.
+        at = {"q": 0, "cq": 3, "p": 4, "cp": 5, "move": 6}
+        self.slots = {name: range(i * n, (i + 1) * n) for name, i in at.items()}
+        if program.needs_velocity:
+            self.slots["v"] = range(2 * n, 3 * n)
+        self.slots["memory"] = range(HEAD * n + 1, program.slots)
         self.names = CONSERVATIVE if program.conservative else NOTES[:-2]
+        self.rest = _lean(
+            ca.Function(
+                "rest",
+                [*program.symbols.values(), program.q1, program.p1],
+                [program.v1, program.tangent],
+            )
+        )
+        self.needs = _needs(program)
 
     def text(self) -> str:
         e = self.e
         self._entry()
+        e.label("start")
+        limit, good = e.name(), e.name()
+        start = self._hole()
+        some = e.put(f"icmp ne i64 {limit}, 0")
+        e.do(f"br i1 {some}, label %head, label %none")
+
         e.label("head")
-        state, notes, k = self._phis()
+        self.block = "head"
+        k, state, notes, old, chart = self._carried()
+        head = self._hole()
         bound = self._bound(state, k)
-        ok, iterations, symbols, values, history = self._solves(bound)
-        new = self._end(bound, symbols, values, history)
-        ok = self._finite(new["energy"], ok)
-        noted = self._noted(notes, new, iterations)
-        last_block = self.block
-        if e.lanes > 1:
-            new["state"] = [
-                a if a == b else e.select(ok, a, b)
-                for a, b in zip(new["state"], state, strict=True)
-            ]
-            noted = {key: e.select(ok, noted[key], notes[key]) for key in noted}
-            old = [e.load("%state", self.program.n + i) for i in range(self.shown)]
-            new["shown"] = [e.select(ok, a, b) for a, b in zip(new["shown"], old, strict=True)]
-        else:
-            e.do(f"br i1 {ok}, label %good, label %bad")
-            e.label("good")
-            last_block = "good"
-        for i, value in enumerate(new["shown"]):
-            e.store("%state", self.program.n + i, value)
-        self._loop(last_block, new, noted, k, ok)
-        self._exits(state, notes, new, noted, k, ok)
+        ok, iterations, z, history = self._solves(bound)
+        first = e.put(f"icmp eq i64 {k}, 0")
+        e.do(f"br i1 {first}, label %settled, label %late")
+        solved = self.block
+
+        e.label("late")
+        shown, noted, finite = self._late(state, old, notes)
+        e.do(f"br i1 {e.all(finite)}, label %settled, label %spoiled")
+
+        e.label("settled")
+        shown = self._merged(shown, self.shown, "late", solved)
+        values = self._merged(list(noted.values()), [notes[x] for x in noted], "late", solved)
+        noted = dict(zip(noted, values, strict=True))
+        e.do(f"br i1 {e.all(ok)}, label %move, label %failed")
+
+        e.label("move")
+        new = self._moved(bound, z, history)
+        counted = noted | self._counted(noted, iterations)
+        new_old = self._picked(bound | z)
+        new_chart = self._chart(new, bound)
+        k_next = e.put(f"add i64 {k}, 1")
+        more = e.put(f"icmp ult i64 {k_next}, {limit}")
+        if self.program.charted:
+            inside = e.compare("oge", new_chart, self.par["threshold"])
+            more = e.put(f"and i1 {more}, {inside}")
+        e.do(f"br i1 {more}, label %head, label %last")
+
+        e.label("last")
+        last_shown, last_noted, last_finite = self._late(new, new_old, counted)
+        e.do(f"br i1 {e.all(last_finite)}, label %out, label %spoiled")
+
+        e.label("spoiled")
+        spoiled, spared = e.name(), e.name()
+        e.do(f"{spoiled} = phi i64 [ {k}, %late ], [ {k_next}, %last ]")
+        e.do(f"{spared} = phi {e.mask} [ {finite}, %late ], [ {last_finite}, %last ]")
+        before = e.put(f"add i64 {spoiled}, -1")
+        e.do("br label %start")
+
+        e.label("out")
+        self._leave(new, last_shown, last_noted, new_chart, good, k_next)
+        e.label("failed")
+        survived = e.put(f"and {e.mask} {good}, {ok}")
+        self._leave(state, shown, noted, chart, survived, k)
+        e.label("none")
+        e.store("%notes", NOTES.index("ok"), e.number(good))
+        e.do("ret i64 0")
+
+        self._fill(start, [(limit, "i64", "%count", before)], "%entry", "%spoiled")
+        self._fill(start, [(good, e.mask, e.splat("true"), spared)], "%entry", "%spoiled")
+        self._fill(head, [(k, "i64", "0", k_next)], "%start", "%move")
+        pairs = [
+            (name, e.type, before, after)
+            for part, names in state.items()
+            for name, before, after in zip(names, self.first[part], new[part], strict=True)
+        ]
+        pairs += [(notes[x], e.type, self.first_notes[x], counted[x]) for x in self.names]
+        zero = e.constant(0.0)
+        for part, entries in old.items():
+            pairs += [(x, e.type, zero, new_old[part][i]) for i, x in entries.items()]
+        if self.program.charted:
+            pairs.append((chart, e.type, e.constant(1.0), new_chart))
+        self._fill(head, pairs, "%start", "%move")
         return _module("steps", "i64", SIGNATURE, e)
 
-    # ---- loop over steps ---------------------------------------------------------------------
+    # ---- pieces of the loop ------------------------------------------------------------------
 
     def _entry(self) -> None:
-        e = self.e
-        self.first = [e.load("%state", slot) for slot in self.slots]
+        e, n = self.e, self.program.n
+        self.first = {
+            part: [e.load("%state", i) for i in slots] for part, slots in self.slots.items()
+        }
+        self.shown = [e.load("%state", n + i) for i in range(2 * n)]
+        self.scale = e.load("%state", HEAD * n)
         self.first_notes = {key: e.load("%notes", NOTES.index(key)) for key in self.names}
         self.par = {name: e.broadcast("%par", i) for i, name in enumerate(PAR)}
         count = self.program.inputs["par"].numel()
         self.parameters = [e.broadcast("%par", len(PAR) + i) for i in range(count)]
-        e.do("br label %head")
+        e.do("br label %start")
 
-    def _phis(self):
-        """State, notes and step number at the head of the loop; patched when the end is known."""
+    def _hole(self) -> int:
+        """A place for φ-nodes whose values are known only at the end."""
+        self.e.lines.append("")
+        return len(self.e.lines) - 1
+
+    def _fill(self, hole: int, values, one: str, other: str) -> None:
+        lines = [f"  {x} = phi {t} [ {a}, {one} ], [ {b}, {other} ]" for x, t, a, b in values]
+        self.e.lines[hole] = "\n".join([*filter(None, [self.e.lines[hole]]), *lines])
+
+    def _merged(self, values: list[str], others: list[str], one: str, other: str) -> list[str]:
+        """φ-nodes of two lists of values."""
         e = self.e
-        state, notes = [e.name() for _ in self.first], {key: e.name() for key in self.names}
-        k = e.name()
-        self.hole = len(e.lines)
-        e.lines.append("")
-        self.block = "head"
-        return state, notes, k
+        return [
+            e.put(f"phi {e.type} [ {a}, %{one} ], [ {b}, %{other} ]")
+            for a, b in zip(values, others, strict=True)
+        ]
 
-    def _loop(self, last_block: str, new, noted, k: str, ok: str) -> None:
-        """Close the loop: go on while steps are left, no lane failed and the chart is good."""
+    def _carried(self):
+        """Names of what the head of the loop is given: see `text`."""
         e = self.e
-        state = self.heads["state"]
-        notes = self.heads["notes"]
-        k_next = e.put(f"add i64 {k}, 1")
-        lines = [f"  {k} = phi i64 [ 0, %entry ], [ {k_next}, %{last_block} ]"]
-        pairs = list(zip(state, self.first, new["state"], strict=True))
-        pairs += [(notes[key], self.first_notes[key], noted[key]) for key in self.names]
-        for name, first, after in pairs:
-            lines.append(f"  {name} = phi {e.type} [ {first}, %entry ], [ {after}, %{last_block} ]")
-        e.lines[self.hole] = "\n".join(lines)
-        go = e.put(f"icmp ult i64 {k_next}, %count")
-        if e.lanes > 1:
-            go = e.put(f"and i1 {go}, {e.all(ok)}")
-        if self.program.charted:
-            good = e.compare("oge", new["chart"], self.par["threshold"])
-            go = e.put(f"and i1 {go}, {good}")
-        e.do(f"br i1 {go}, label %head, label %out")
-        self.k_next = k_next
+        state = {part: [e.name() for _ in slots] for part, slots in self.slots.items()}
+        notes = {key: e.name() for key in self.names}
+        old = {part: {i: e.name() for i in entries} for part, entries in self.needs.items()}
+        chart = e.name() if self.program.charted else e.constant(1.0)
+        return e.name(), state, notes, old, chart
 
-    def _exits(self, state, notes, new, noted, k: str, ok: str) -> None:
-        e = self.e
-        e.label("out")
-        self._store(new["state"], noted)
-        e.store("%notes", NOTES.index("chart"), new["chart"])
-        flag = e.constant(1.0) if e.lanes == 1 else e.number(ok)
-        e.store("%notes", NOTES.index("ok"), flag)
-        e.do(f"ret i64 {self.k_next}")
-        if e.lanes == 1:
-            e.label("bad")
-            self._store(state, notes)
-            e.store("%notes", NOTES.index("ok"), e.constant(0.0))
-            e.do(f"ret i64 {k}")
-
-    def _store(self, state: list[str], notes: dict[str, str]) -> None:
-        for slot, value in zip(self.slots, state, strict=True):
-            self.e.store("%state", slot, value)
-        for key, value in notes.items():
-            self.e.store("%notes", NOTES.index(key), value)
+    def _leave(self, state, shown: list[str], notes, chart: str, ok: str, made: str) -> None:
+        """Write everything down and return."""
+        e, n = self.e, self.program.n
+        for part, slots in self.slots.items():
+            for slot, value in zip(slots, state[part], strict=True):
+                e.store("%state", slot, value)
+        for i, value in enumerate(shown):
+            e.store("%state", n + i, value)
+        for key, value in {**notes, "chart": chart, "ok": e.number(ok)}.items():
+            e.store("%notes", NOTES.index(key), value)
+        e.do(f"ret i64 {made}")
 
     # ---- one step ----------------------------------------------------------------------------
 
-    def _bound(self, state: list[str], k: str) -> dict[str, list[str]]:
+    def _bound(self, state: dict[str, list[str]], k: str) -> dict[str, list[str]]:
         """Values of the program's inputs in this step."""
-        e, bound, at = self.e, {}, 0
-        self.heads = {"state": state, "notes": None}
-        for name, size in self.layout.items():
-            bound[name] = state[at : at + size]
-            at += size
-        bound["v"] = [e.load("%state", 2 * self.program.n + i) for i in range(self.program.n)]
+        e = self.e
+        bound = {"v": [UNUSED] * self.program.n} | state
+        bound |= {"scale": [self.scale], "h": [self.par["h"]], "par": self.parameters}
         number = e.spread(e.put(f"uitofp i64 {k} to double"))
         now = e.put(f"fadd {e.type} {self.par['k']}, {number}")
         after = e.put(f"fadd {e.type} {now}, {e.constant(1.0)}")
         for name, count in (("t", now), ("t1", after)):
             moved = e.put(f"fmul {e.type} {count}, {self.par['h']}")
             bound[name] = [e.put(f"fadd {e.type} {self.par['t0']}, {moved}")]
-        bound["h"], bound["par"] = [self.par["h"]], self.parameters
         return bound
 
     def _solves(self, bound):
-        """All Newton loops of the step."""
+        """All Newton loops of the step: (converged, iterations, solutions, history)."""
         e, program = self.e, self.program
         symbols = list(program.inputs.values())
         values = [bound[name] for name in program.inputs]
-        ok, iterations = None, e.constant(0.0)
+        ok, iterations = e.splat("true"), e.constant(0.0)
         history: list[str] = []
+        solutions: dict[str, list[str]] = {}
         for index, newton in enumerate(program.newtons):
             guess = e.inline(ca.Function("guess", symbols, [newton.guess]), values)[0]
             z, done, iterations = self._newton(index, newton, symbols, values, guess, iterations)
-            ok = done if ok is None else e.put(f"and {e.mask} {ok}, {done}")
+            ok = done if index == 0 else e.put(f"and {e.mask} {ok}, {done}")
             old = bound["memory"][len(history) : len(history) + HISTORY * len(z)]
             history += z + old[: (HISTORY - 1) * len(z)]
+            solutions[f"z{index}"] = z
             symbols, values = [*symbols, newton.unknowns], [*values, z]
-        return ok, iterations, symbols, values, history
+        return ok, iterations, solutions, history
 
-    def _end(self, bound, symbols, values, history) -> dict:
-        """The new state and what is monitored on it."""
+    def _moved(self, bound, solutions, history: list[str]) -> dict[str, list[str]]:
+        """The new state, as far as the next step needs it."""
         e, program = self.e, self.program
+        known = bound | solutions
+        symbols = list(program.symbols.values())
+        values = [known[name] for name in program.symbols]
         dq = e.inline(_lean(ca.Function("move", symbols, [program.dq])), values)[0]
         q1, cq1 = _compensated(e, bound["q"], bound["cq"], dq)
         kick = ca.Function("kick", [*symbols, program.q1], [program.dp])
         dp = e.inline(_lean(kick), [*values, q1])[0]
-        carried, cp1 = _compensated(e, bound["p"], bound["cp"], dp)
-        rest = ca.Function(
-            "rest", [*symbols, program.q1, program.p1], [program.v1, program.tangent]
-        )
-        v1, tangent = e.inline(_lean(rest), [*values, q1, carried])
-        p1 = [e.put(f"fadd {e.type} {a}, {b}") for a, b in zip(carried, tangent, strict=True)]
-        watch = [program.ends, program.inputs["t1"], program.inputs["par"]]
-        monitor = _lean(ca.Function("monitor", watch, [ca.densify(program.monitors)]))
-        g, hidden, energy, power, chart = e.inline(
-            monitor, [[*q1, *p1, *v1], bound["t1"], bound["par"]]
-        )[0]
-        state = [*q1, *cq1, *carried, *cp1, bound["scale"][0], *history]
-        return {
-            "state": state,
-            "shown": [*p1, *v1],
-            "g": g,
-            "hidden": hidden,
-            "energy": energy,
-            "power": power,
-            "chart": chart,
-        }
+        p1, cp1 = _compensated(e, bound["p"], bound["cp"], dp)
+        new = {"q": q1, "cq": cq1, "p": p1, "cp": cp1, "move": dq, "memory": history}
+        if program.needs_velocity:
+            new["v"] = e.inline(self.rest, [*values, q1, p1])[0]
+        return new
 
-    def _finite(self, energy: str, ok: str | None) -> str:
-        """Whether the step is good: Newton converged, and the new state has a finite energy."""
-        e = self.e
+    def _picked(self, known: dict[str, list[str]]) -> dict[str, dict[int, str]]:
+        """What the rest of this step needs besides the new state."""
+        return {name: {i: known[name][i] for i in entries} for name, entries in self.needs.items()}
+
+    def _chart(self, new, bound) -> str:
+        """The chart's condition at the new state."""
+        e, program = self.e, self.program
+        if not program.charted:
+            return e.constant(1.0)
+        inputs = [program.ends["q"], program.inputs["t1"], program.inputs["par"]]
+        function = _lean(ca.Function("chart", inputs, [program.condition]))
+        return e.inline(function, [new["q"], bound["t1"], bound["par"]])[0][0]
+
+    def _late(self, state, old, notes):
+        """The rest of a step: (p and v of the result, notes, whether the energy is finite)."""
+        e, program = self.e, self.program
+        known = {"scale": [self.scale], "h": [self.par["h"]], "par": self.parameters}
+        for name, symbol in program.symbols.items():
+            if name not in known:
+                entries = old.get(name, {})
+                known[name] = [entries.get(i, UNUSED) for i in range(symbol.numel())]
+        q1, carried = state["q"], state["p"]
+        v1, tangent = e.inline(self.rest, [*(known[name] for name in program.symbols), q1, carried])
+        p1 = [e.plus(a, b) for a, b in zip(carried, tangent, strict=True)]
+        inputs = [*program.ends.values(), program.inputs["t1"], program.inputs["par"]]
+        monitor = _lean(ca.Function("monitor", inputs, [ca.densify(program.monitors)]))
+        g, hidden, energy, power = e.inline(monitor, [q1, p1, v1, known["t1"], known["par"]])[0]
         finite = e.compare("olt", e.intrinsic("fabs", energy), e.constant(float("inf")))
-        return finite if ok is None else e.put(f"and {e.mask} {ok}, {finite}")
+        return [*p1, *v1], self._noted(notes, g, hidden, energy, power), finite
 
-    def _noted(self, notes: dict[str, str], new: dict, iterations: str) -> dict[str, str]:
+    def _noted(self, notes: dict[str, str], g, hidden, energy, power) -> dict[str, str]:
         """The accumulated notes after this step."""
         e = self.e
-        self.heads["notes"] = notes
-
-        def largest(a: str, b: str) -> str:
-            return e.select(e.compare("ogt", a, b), a, b)
-
-        def smallest(a: str, b: str) -> str:
-            return e.select(e.compare("olt", a, b), a, b)
-
-        def plus(a: str, b: str) -> str:
-            return e.put(f"fadd {e.type} {a}, {b}")
-
-        error = e.put(f"fsub {e.type} {new['energy']}, {notes['energy0']}")
-        after = {"energy0": notes["energy0"]}
+        error = e.put(f"fsub {e.type} {energy}, {notes['energy0']}")
+        after = dict(notes)
         if not self.program.conservative:
             half = e.put(f"fmul {e.type} {self.par['h']}, {e.constant(0.5)}")
-            work = e.put(f"fmul {e.type} {half}, {plus(notes['power'], new['power'])}")
-            after["work"] = plus(notes["work"], work)
-            after["gross_work"] = plus(notes["gross_work"], e.intrinsic("fabs", work))
-            after["power"] = new["power"]
+            work = e.put(f"fmul {e.type} {half}, {e.plus(notes['power'], power)}")
+            after["work"] = e.plus(notes["work"], work)
+            after["gross_work"] = e.plus(notes["gross_work"], e.intrinsic("fabs", work))
+            after["power"] = power
             error = e.put(f"fsub {e.type} {error}, {after['work']}")
         return after | {
-            "max_g": largest(new["g"], notes["max_g"]),
-            "max_hidden": largest(new["hidden"], notes["max_hidden"]),
-            "error_min": smallest(error, notes["error_min"]),
-            "error_max": largest(error, notes["error_max"]),
-            "error_sum": plus(notes["error_sum"], error),
-            "iterations": plus(notes["iterations"], iterations),
-            "most_iterations": largest(iterations, notes["most_iterations"]),
+            "max_g": e.largest(g, notes["max_g"]),
+            "max_hidden": e.largest(hidden, notes["max_hidden"]),
+            "error_min": e.smallest(error, notes["error_min"]),
+            "error_max": e.largest(error, notes["error_max"]),
+            "error_sum": e.plus(notes["error_sum"], error),
+        }
+
+    def _counted(self, notes: dict[str, str], iterations: str) -> dict[str, str]:
+        """The notes on Newton."""
+        return {
+            "iterations": self.e.plus(notes["iterations"], iterations),
+            "most_iterations": self.e.largest(iterations, notes["most_iterations"]),
         }
 
     def _newton(
@@ -301,6 +366,17 @@ def map_code(function: ca.Function, lanes: int = 1) -> str:
         at += len(part)
     e.do("ret void")
     return _module("map", "void", "ptr noalias readonly %in, ptr noalias %out", e)
+
+
+def _needs(program: FusedProgram) -> dict[str, list[int]]:
+    """Entries of a step's inputs and solutions that its rest depends on, beside the new state."""
+    rest = ca.vertcat(program.v1, program.tangent, program.monitors)
+    found = {}
+    for name, symbol in program.symbols.items():
+        if name not in INVARIANT and symbol.numel():
+            used = ca.which_depends(rest, symbol)
+            found[name] = [i for i, is_used in enumerate(used) if is_used]
+    return found
 
 
 def _module(name: str, result: str, arguments: str, e: Emitter) -> str:

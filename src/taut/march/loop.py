@@ -18,7 +18,8 @@ from numba import njit
 from taut.kernel.step_code import NOTES
 from taut.march.call import call_map, call_steps
 
-BLOCKS = 256
+BLOCKS = 128
+SHORTEST = 4  # steps per block at first
 BOOKS = (*NOTES, "steps", "block_length", "blocks", "in_block", "failed_at", "charts")
 STEPS, BLOCK_LENGTH, BLOCKS_FULL, IN_BLOCK, FAILED_AT, CHARTS = range(len(NOTES), len(BOOKS))
 ERROR_SUM, CHART_CONDITION, OK = (NOTES.index(name) for name in ("error_sum", "chart", "ok"))
@@ -35,7 +36,7 @@ def opened(g: float, hidden: float, energy: float, power: float) -> np.ndarray:
     first |= {"chart": 1.0, "ok": 1.0}
     for name, value in first.items():
         books[NOTES.index(name)] = value
-    books[BLOCK_LENGTH], books[FAILED_AT] = 1.0, -1.0
+    books[BLOCK_LENGTH], books[FAILED_AT] = SHORTEST, -1.0
     return books
 
 
@@ -106,23 +107,20 @@ def march(
         made = call_steps(  # pyright: ignore[reportCallIssue]
             address, context, addresses[0], addresses[1], addresses[2], ask
         )
-        if made < ask or lanes > 1:
-            # With lanes, a step counts as made if any of them could make it.
-            good = made - (1 if lanes > 1 else 0)
+        k += made
+        if made < ask:  # all lanes stopped before the step that some cannot make
             for lane in range(lanes):
                 if notes[OK, lane] == 0.0 and books[lane, FAILED_AT] < 0.0:
-                    books[lane, FAILED_AT] = k + good
-                    books[lane, STEPS] += good
-                    books[lane, IN_BLOCK] += good
+                    books[lane, FAILED_AT] = k
+                    books[lane, STEPS] += made
+                    books[lane, IN_BLOCK] += made
                     for i in range(COUNT):
                         books[lane, i] = notes[i, lane]
                     graves[:, lane] = state[:, lane]
             if alive(books) < 0:
                 code = FAILED
-                made = good
             else:
                 revive(state, notes, books)
-        k += made
         for lane in range(lanes):
             if books[lane, FAILED_AT] < 0.0:
                 books[lane, STEPS] += made

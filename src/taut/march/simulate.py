@@ -389,7 +389,8 @@ class _Run:
     def _inner(self, step: CompiledStep, q, p, v, scale) -> np.ndarray:
         """The inner state before the first step: a column, or one column per lane."""
         zero, scale = np.zeros_like(q), np.atleast_2d(scale) if q.ndim > 1 else [scale]
-        return np.concatenate([q, p, v, zero, p, zero, scale, step.first_memory(q, p, v)])
+        move, memory = self.plan.step * v, step.first_memory(q, p, v)
+        return np.concatenate([q, p, v, zero, p, zero, move, scale, memory])
 
     def _start_momentum(self, q, v, p) -> np.ndarray:
         step: Any = _Numeric(self.shop, q, p, self.plan, self.values)
@@ -579,7 +580,7 @@ def one_step(step: CompiledStep, q, v, p, t: float, h: float, par) -> tuple[np.n
     mechanics = workshop(step.system).mechanics
     (scale,) = smallest_sizes(mechanics, q[None], v[None], p[None], t, h, par)
     group.state[:, 0] = np.concatenate(
-        [q, p, v, np.zeros_like(q), p, np.zeros_like(q), [scale], step.first_memory(q, p, v)]
+        [q, p, v, 0 * q, p, 0 * q, h * v, [scale], step.first_memory(q, p, v)]
     )
     group.books[0] = loop.opened(0.0, 0.0, 0.0, 0.0)
     group.par[PAR.index("threshold")] = -1.0
