@@ -15,7 +15,7 @@ from taut.diagnose.symplecticity import (
 )
 from taut.kernel.compile import Workshop, workshop
 from taut.march.charts import best_chart
-from taut.march.simulate import one_step
+from taut.march.run import one_step
 from taut.methods import CATALOGUE
 
 x, y, z = Q = taut.coordinates("x y z")

@@ -291,7 +291,7 @@ def test_a_batch_of_large_systems_is_its_single_runs():
 @pytest.mark.parametrize("threads", ["1", "2", "5", "0", "many", ""])
 def test_threads_do_not_change_a_bit(pendulum, starts, monkeypatch, threads):
     monkeypatch.setenv("TAUT_THREADS", threads)
-    known = importlib.import_module("taut.march.simulate")._threads()
+    known = importlib.import_module("taut.march.run")._threads()
     assert known == (int(threads) if threads in ("1", "2", "5") else os.cpu_count())
     q0, v0 = starts(40)
     run = taut.simulate(pendulum, q0=q0, v0=v0, duration=1, step=0.01)
@@ -459,7 +459,7 @@ def test_steps_that_fail_in_a_batch_are_tried_again_as_in_a_single_run(
     bumpy, starts, monkeypatch, count, h, every
 ):
     """Lanes that fail go on alone; states, books and progress are those of single runs."""
-    runs = importlib.import_module("taut.march.simulate")._Run
+    runs = importlib.import_module("taut.march.run").Run
     rescued, original = [], runs._rescued
     monkeypatch.setattr(
         runs, "_rescued", lambda self, group: rescued.append(original(self, group)) or rescued[-1]

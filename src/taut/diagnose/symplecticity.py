@@ -30,7 +30,7 @@ from taut.errors import StepError
 from taut.kernel.compile import Workshop, workshop
 from taut.kernel.fused import FusedProgram
 from taut.march.charts import best_chart
-from taut.march.simulate import one_step
+from taut.march.run import one_step
 from taut.march.trajectory import Trajectory
 
 SX = ca.SX

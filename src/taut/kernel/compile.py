@@ -53,7 +53,7 @@ class CompiledStep:
 
     def first_memory(self, q: np.ndarray, p: np.ndarray, v: np.ndarray) -> np.ndarray:
         """What the step remembers before its first call: for a state, or for columns of states."""
-        return np.array(self.program.first_memory(q, p, v)).reshape(-1, *q.shape[1:])
+        return self.program.first_memory(q, p, v)
 
 
 class Workshop:

@@ -7,6 +7,7 @@ run, and for the quantities that are computed from stored states.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,24 @@ class Mechanics:
             found.append(at + np.arange(count).reshape(local.term.instances, local.rows))
             at += count
         return found
+
+    @cached_property
+    def inertia(self) -> str:
+        """By which argument `respond` is differentiated to give ∂²L/∂q̇∂q̇ or ∂²H/∂p∂p."""
+        return "a" if self.form == "lagrangian" else "r"
+
+    @cached_property
+    def constant_mass(self) -> bool:
+        """Whether that matrix is the same in all states."""
+        for number, local in enumerate(self.locals):
+            if local.has("respond"):
+                names = list(local.arguments)
+                function = self._function(number, "respond", self.inertia).function
+                if any(
+                    function.sparsity_jac(names.index(x), 0).nnz() for x in ("q", "v", "p", "t")
+                ):
+                    return False
+        return True
 
     @cached_property
     def involved(self) -> np.ndarray:
@@ -124,13 +143,6 @@ class Mechanics:
             _scatter(total.reshape(count, -1), i * total.shape[2] + j, blocks)
         return total
 
-    def _slope(self, operator: str, by: str, t: float, par, **given) -> Any:
-        """∂operator/∂by at one state, dense or sparse as the size of the system suggests."""
-        if self.n > LARGE:
-            return self.derivative(operator, by, t, par, **given)
-        rows = {name: x[None] for name, x in given.items()}
-        return self.derivatives(operator, by, t, par, **rows)[0]
-
     def _function(self, number: int, operator: str, by: str | None = None) -> AtPoints:
         """A term's operator, or the vec of its derivative."""
         key = (number, operator, by)
@@ -194,6 +206,15 @@ class Mechanics:
         """G = ∂g/∂q."""
         return self.derivative("g", "q", t, par, q=q)
 
+    def gradients(self, q, t, par) -> np.ndarray:
+        """G = ∂g/∂q as dense matrices, at one state or at many."""
+        if self.n > LARGE:
+            one = q.ndim == 1
+            rows = [self.jacobian(x, t, par).toarray() for x in np.atleast_2d(q)]
+            return rows[0] if one else np.array(rows)
+        found = self.derivatives("g", "q", t, par, q=np.atleast_2d(q))
+        return found.reshape(*q.shape[:-1], self.c, self.n)
+
     def hidden(self, q, v, t, par) -> np.ndarray:
         """G v + ∂g/∂t."""
         return self.apply("hidden", t, par, q=q, v=v)
@@ -211,32 +232,115 @@ class Mechanics:
         return self.apply("power", t, par, q=q, v=v, p=p, lam=multipliers)[..., 0]
 
     def accelerations(self, q, v, p, t, par) -> tuple[np.ndarray, np.ndarray]:
-        """(v̇, λ) at one state; multipliers of least norm where constraints are redundant."""
-        force = self.apply("force", t, par, q=q, v=v, p=p)
-        zero = np.zeros(self.n)
-        drift = self.apply("rate", t, par, q=q, v=v, p=p, a=zero, r=zero)
-        bend = self.apply("hidden_rate", t, par, q=q, v=v, a=zero)
-        g = self._slope("g", "q", t, par, q=q)
-        if self.form == "lagrangian":
-            mass = -self._slope("respond", "a", t, par, q=q, v=v)
-            right = force + drift
-        else:
-            mass = self.mass(q, v, p, t, par)
-            right = force - mass @ drift
-        free = solve(mass, right)
+        """(v̇, λ); multipliers of least norm where constraints are redundant."""
+        if q.ndim == 1:
+            a, lam = self.accelerations(q[None], v[None], p[None], t, par)
+            return a[0], lam[0]
+        if self.n > LARGE and len(q) > 1:  # one after the other, for the sake of memory
+            times = np.broadcast_to(np.asarray(t, float), (len(q),))
+            rows = zip(q, v, p, times, strict=True)
+            a, lam = zip(*(self.accelerations(*row, par) for row in rows), strict=True)
+            return np.array(a), np.array(lam)
+        free, g, response = self._unconstrained(q, v, p, t, par)
         if self.c == 0:
-            return free, np.zeros(0)
-        response = solve(mass, dense(g.T))
+            return free, np.zeros((len(q), 0))
+        bend = self.apply("hidden_rate", t, par, q=q, v=v, a=np.zeros_like(q))
         schur = g @ response
-        size = np.sqrt(np.abs(np.diag(schur)))
+        size = np.sqrt(np.abs(np.diagonal(schur, axis1=1, axis2=2)))
         scale = 1.0 / np.where(size > 0.0, size, 1.0)  # masses may differ by any factor
-        found, _, rank, _ = np.linalg.lstsq(
-            scale[:, None] * schur * scale, scale * (g @ free + bend), rcond=1e-12
-        )
+        right = scale * ((g @ free[..., None])[..., 0] + bend)
+        found, rank = _least_squares(scale[:, :, None] * schur * scale[:, None, :], right)
         multipliers = scale * found
-        if rank < self.c:
-            multipliers = np.linalg.lstsq(dense(g.T), g.T @ multipliers, rcond=1e-12)[0]
-        return free - response @ multipliers, multipliers
+        for i in np.flatnonzero(rank < self.c):
+            multipliers[i] = np.linalg.lstsq(g[i].T, g[i].T @ multipliers[i], rcond=1e-12)[0]
+        return free - (response @ multipliers[..., None])[..., 0], multipliers
+
+    def _unconstrained(self, q, v, p, t, par) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Accelerations without constraints, G, and M⁻¹Gᵀ, at many states (one, if large)."""
+        state, zero = {"q": q, "v": v, "p": p}, np.zeros_like(q)
+        force = self.apply("force", t, par, **state)
+        drift = self.apply("rate", t, par, **state, a=zero, r=zero)
+        if self.n > LARGE and self.form == "lagrangian":
+            g = self.jacobian(q[0], t, par).toarray()
+            mass = -self.derivative("respond", "a", t, par, q=q[0], v=v[0])
+            both = solve(mass, np.column_stack([force[0] + drift[0], g.T]))
+            return both[None, :, 0], g[None], both[None, :, 1:]
+        g = self.derivatives("g", "q", t, par, q=q)
+        turned = np.swapaxes(g, 1, 2)
+        if self.form == "lagrangian":
+            mass = -self.derivatives("respond", "a", t, par, q=q, v=v)
+            both = np.linalg.solve(mass, np.concatenate([(force + drift)[..., None], turned], 2))
+            return both[..., 0], g, both[..., 1:]
+        inverse = -self.derivatives("respond", "r", t, par, q=q, p=p)
+        return (inverse @ force[..., None])[..., 0] - drift, g, inverse @ turned
+
+
+def _least_squares(matrix: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The solutions of least norm of many square systems, and their ranks."""
+    u, s, vt = np.linalg.svd(matrix)
+    large = s > 1e-12 * s.max(axis=1, keepdims=True)
+    along = (np.swapaxes(u, 1, 2) @ right[..., None])[..., 0]
+    along = np.where(large, along / np.where(large, s, 1.0), 0.0)
+    return (np.swapaxes(vt, 1, 2) @ along[..., None])[..., 0], large.sum(axis=1)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A system at one state or at many; what is asked for is computed once."""
+
+    mechanics: Mechanics
+    q: np.ndarray
+    v: np.ndarray
+    p: np.ndarray
+    t: float
+    par: np.ndarray
+
+    def __getitem__(self, row: int) -> Snapshot:
+        """One of many."""
+        return replace(self, q=self.q[row], v=self.v[row], p=self.p[row])
+
+    @cached_property
+    def energy(self) -> np.ndarray:
+        return self.mechanics.energy(self.q, self.v, self.p, self.t, self.par)
+
+    @cached_property
+    def force(self) -> np.ndarray:
+        return self.mechanics.apply("force", self.t, self.par, q=self.q, v=self.v, p=self.p)
+
+    @cached_property
+    def g(self) -> np.ndarray:
+        return self.mechanics.g(self.q, self.t, self.par)
+
+    @cached_property
+    def hidden(self) -> np.ndarray:
+        return self.mechanics.hidden(self.q, self.v, self.t, self.par)
+
+    @cached_property
+    def gradients(self) -> np.ndarray:
+        return self.mechanics.gradients(self.q, self.t, self.par)
+
+    @cached_property
+    def size(self) -> np.ndarray:
+        """Of the summands of each constraint."""
+        return self.mechanics.apply("size", self.t, self.par, q=self.q)
+
+    @cached_property
+    def hessian(self) -> np.ndarray:
+        """∂²L/∂q̇∂q̇ or ∂²H/∂p∂p up to its sign, dense."""
+        rows = {name: np.atleast_2d(x) for name, x in self._state.items()}
+        found = self.mechanics.derivatives(
+            "respond", self.mechanics.inertia, self.t, self.par, **rows
+        )
+        return found.reshape(*self.q.shape[:-1], *found.shape[1:])
+
+    def sparse_hessian(self) -> sparse.csr_matrix:
+        """The same at one state of a large system."""
+        by = self.mechanics.inertia
+        return self.mechanics.derivative("respond", by, self.t, self.par, **self._state)
+
+    @property
+    def _state(self) -> dict[str, np.ndarray]:
+        return {"q": self.q, "v": self.v, "p": self.p}
 
 
 class AtPoints:

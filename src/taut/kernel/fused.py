@@ -19,6 +19,7 @@ import casadi as ca
 import numpy as np
 
 from taut.kernel.eliminate import reduce, solve_linear, straightened
+from taut.kernel.evaluate import AtPoints
 from taut.kernel.operators import Operators, column
 from taut.methods.base import Method, Step
 from taut.model.system import System
@@ -56,7 +57,7 @@ class FusedProgram:
     ends: dict[str, SX]
     monitors: SX
     condition: SX
-    first_memory: ca.Function
+    guesses: AtPoints
     conservative: bool
     charted: bool
     solves: list[list[tuple[SX, SX]]] = field(repr=False)
@@ -83,6 +84,11 @@ class FusedProgram:
         solved = [x for newton in self.newtons for x in (newton.residual, newton.change)]
         ends = (self.dq, self.dp, self.v1, self.tangent)
         return ca.depends_on(ca.vertcat(*solved, *ends), self.inputs["v"])
+
+    def first_memory(self, q: np.ndarray, p: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The memory before the first step, for a state or for columns of states."""
+        rows: list[np.ndarray | None] = [x.reshape(len(x), -1).T for x in (q, p, v)]
+        return self.guesses(rows, q[0].size).T.reshape(-1, *q.shape[1:])
 
     def last_solution(self, state: np.ndarray) -> np.ndarray:
         """What Newton found in the last step, read off the state's memory."""
@@ -198,7 +204,7 @@ def fuse(
         ends=result,
         monitors=_monitors(system, step, *result.values()),
         condition=SX(1) if chart is None else _condition(step, result["q"], step.t1),
-        first_memory=_first_memory(step, newtons),
+        guesses=AtPoints(_guesses(step, newtons)),
         conservative=system.conservative,
         charted=chart is not None,
         solves=step.solves,
@@ -286,7 +292,7 @@ def _newton(step: FusedStep, index: int, z: SX, residual: SX, watch: SX) -> Newt
     return Newton(z, residual, history, guess, change, measure)
 
 
-def _first_memory(step: FusedStep, newtons: list[Newton]) -> ca.Function:
+def _guesses(step: FusedStep, newtons: list[Newton]) -> ca.Function:
     """(q, p, v) → the memory before the first step: the methods' guesses, repeated."""
     symbols, guesses = (list(x) for x in zip(*step.guesses, strict=True))
     starts = [ca.substitute([n.unknowns], symbols, guesses)[0] for n in newtons]

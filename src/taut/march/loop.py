@@ -29,14 +29,13 @@ SIZE = HEAD + BLOCKS
 DONE, FAILED, CHART = 0, 1, 2
 
 
-def opened(g: float, hidden: float, energy: float, power: float) -> np.ndarray:
-    """The books of a trajectory at its start."""
-    books = np.zeros(SIZE)
-    first = {"max_g": g, "max_hidden": hidden, "energy0": energy, "power": power}
-    first |= {"chart": 1.0, "ok": 1.0}
-    for name, value in first.items():
-        books[NOTES.index(name)] = value
-    books[BLOCK_LENGTH], books[FAILED_AT] = SHORTEST, -1.0
+def opened(**first: np.ndarray) -> np.ndarray:
+    """The books of trajectories at their start, one row each; `first` gives notes by name."""
+    books = np.zeros((len(next(iter(first.values()))), SIZE))
+    for name, values in first.items():
+        books[:, NOTES.index(name)] = values
+    books[:, [CHART_CONDITION, OK]] = 1.0
+    books[:, BLOCK_LENGTH], books[:, FAILED_AT] = SHORTEST, -1.0
     return books
 
 

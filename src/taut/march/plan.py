@@ -1,0 +1,97 @@
+"""Which steps a run makes, at which times, and which states it keeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from taut.errors import InputError
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which steps are made: numbers `first` … `last − 1` at t0 + k·step."""
+
+    t0: float
+    step: float
+    end_step: float
+    first: int
+    last: int
+    every: int
+
+    @classmethod
+    def of(cls, t0, duration, step, every, first: int = 0) -> Plan:
+        """Check the numbers of a call and count its steps."""
+        t0, duration, step = (
+            _number(*x) for x in (("t0", t0), ("duration", duration), ("step", step))
+        )
+        if step <= 0:
+            raise InputError("step must be positive", expected="step > 0", received=step)
+        if duration <= 0:
+            raise InputError(
+                "duration must be positive", expected="duration > 0", received=duration
+            )
+        if step > duration * (1 + 1e-9):
+            raise InputError(
+                "step is longer than duration",
+                expected=f"step ≤ duration = {duration:g}",
+                received=step,
+                remedy="choose a smaller step",
+            )
+        if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
+            raise InputError(
+                "every must be a whole number", expected="every ≥ 1", received=repr(every)
+            )
+        every = min(int(every), 2**62)
+        ratio = duration / step
+        if not ratio < 2**53:
+            raise InputError(
+                "there are too many steps",
+                expected="duration/step < 2⁵³",
+                received=f"{duration:g}/{step:g}",
+                remedy="choose a larger step",
+            )
+        whole = round(ratio)
+        if abs(ratio - whole) <= max(1e-9, 4e-16 * ratio):
+            return cls(t0, step, step, first, first + whole, every)
+        whole = int(ratio)
+        return cls(t0, step, duration - whole * step, first, first + whole + 1, every)
+
+    @property
+    def short(self) -> bool:
+        """Whether the last step is shorter than the others."""
+        return self.end_step != self.step
+
+    def kept(self) -> np.ndarray:
+        """Numbers of the states that are stored by the march (the start is not among them)."""
+        grid = np.arange((self.first // self.every + 1) * self.every, self.last + 1, self.every)
+        return grid if len(grid) and grid[-1] == self.last else np.append(grid, self.last)
+
+    def rows_up_to(self, number: int, t: np.ndarray) -> int:
+        """How many rows of an earlier part with times `t` are on the grid, up to this number."""
+        here = self.t0 + number * self.step
+        count = int(np.searchsorted(t, here, side="right"))
+        return count - 1 if number % self.every and t[count - 1] == here else count
+
+    def times(self, numbers: np.ndarray) -> np.ndarray:
+        """Times of the states with these numbers."""
+        t = self.t0 + numbers * self.step
+        if self.short:
+            t = np.where(
+                numbers == self.last, self.t0 + (self.last - 1) * self.step + self.end_step, t
+            )
+        return t
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{name} is not a number", expected="a finite number", received=repr(value)
+        ) from error
+    if not np.isfinite(number):
+        raise InputError(f"{name} is not finite", expected="a finite number", received=number)
+    return number

@@ -1,0 +1,263 @@
+"""The geometry of a start: the nearest consistent state, and constraints that depend on others.
+
+The nearest consistent state is the M-orthogonal projection,
+
+    min ½ (q − q₀)ᵀ M (q − q₀)  with  g(q) = 0,      then  v = v₀ − M⁻¹Gᵀ (G M⁻¹ Gᵀ)⁺ (G v₀ + g_t).
+
+Constraints whose gradients depend on those before them are redundant if they keep holding when
+the others do; otherwise the configuration is singular, or the constraints contradict each other.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from taut.errors import ConstraintError
+from taut.kernel.evaluate import LARGE, Mechanics, Snapshot
+
+ROUNDOFF = 4e-16
+UNMET = 1e-9
+DEPENDENT = 1e-9
+SMALLEST = 1e-5  # of the largest coordinate: what a coordinate counts for at least
+
+
+def _sizes(x: np.ndarray) -> np.ndarray:
+    """|xⱼ|, but not less than a small part of the largest."""
+    size = np.abs(x)
+    return np.maximum(size, SMALLEST * size.max(axis=-1, keepdims=True))
+
+
+def scales(here: Snapshot) -> tuple[np.ndarray, np.ndarray]:
+    """Sizes that g and G v + ∂g/∂t are compared with: Σ |Gᵢⱼ| max |q|, Σ |Gᵢⱼ| max |v| + |∂gᵢ/∂t|.
+
+    The largest coordinate is that of the coordinates a constraint depends on.  The scale of g is at
+    least the size of its summands.
+    """
+    mechanics, v, t, par = here.mechanics, here.v, here.t, here.par
+    slopes = np.abs(here.gradients).sum(axis=-1)
+    reach, speed = (
+        slopes * np.where(mechanics.involved, _sizes(x)[..., None, :], 0.0).max(axis=-1)
+        for x in (here.q, v)
+    )
+    if mechanics.system.rheonomic:
+        rest = np.zeros_like(v)
+        speed += np.abs(mechanics.hidden(here.q, rest, t, par))
+        turning = mechanics.apply("hidden_rate", t, par, q=here.q, v=rest, a=rest)
+        speed += SMALLEST * np.abs(t * turning)  # where a moving constraint comes to rest
+    return np.maximum(reach, here.size) + 1e-300, speed + 1e-300
+
+
+def _metric(mechanics, q, v, t, par) -> np.ndarray:
+    """T with |T⁻¹ x|² = xᵀM x: coordinates z = T⁻¹ (q − q₀) in which the mass is 1."""
+    mass = mechanics.mass(q, v, mechanics.momentum(q, v, t, par), t, par)
+    scale = 1.0 / np.sqrt(np.maximum(np.abs(mass).max(axis=1), 1e-300))
+    values, vectors = np.linalg.eigh(scale[:, None] * (mass + mass.T) / 2 * scale)
+    return scale[:, None] * vectors / np.sqrt(np.abs(values))
+
+
+class _Aim:
+    """The linearised constraints at q in coordinates of unit mass, each row of size 1."""
+
+    def __init__(self, mechanics, q, t, par, metric) -> None:
+        rows = mechanics.gradients(q, t, par) @ metric
+        norms = np.linalg.norm(rows, axis=1)
+        self.norms = np.where(norms > 0.0, norms, 1.0)
+        u, s, vt = np.linalg.svd(rows / self.norms[:, None], full_matrices=True)
+        rank = int(np.sum(s > 1e-12 * s.max(initial=1e-300)))
+        self.u, self.s, self.range, self.tangent = u[:, :rank], s[:rank], vt[:rank], vt[rank:]
+
+    def step(self, residual: np.ndarray) -> np.ndarray:
+        """The smallest change z that removes `residual`."""
+        return -self.range.T @ ((self.u.T @ (residual / self.norms)) / self.s)
+
+    def multipliers(self, z: np.ndarray) -> np.ndarray:
+        """Λ with z + (G T)ᵀλ as small as can be."""
+        return -(self.u @ ((self.range @ z) / self.s)) / self.norms
+
+
+def nearest(mechanics: Mechanics, q0, v, t, par, label: str = "") -> np.ndarray:
+    """The nearest configuration with g = 0 in the mass metric; contradictory constraints raise.
+
+    Newton's method on  z + (G T)ᵀλ = 0, g = 0  in coordinates of unit mass, with a step length that
+    makes ½|z|² + μ Σ |gᵢ| fall; where the curvature of the constraints would lead to a saddle it is
+    left out.
+    """
+    metric = _metric(mechanics, q0, v, t, par)
+    scale = scales(Snapshot(mechanics, q0, v, v, t, par))[0]
+    z = np.zeros(len(q0))
+
+    def g(z) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return mechanics.g(q0 + metric @ z, t, par)
+
+    weight = 0.0
+    for _ in range(100):
+        q = q0 + metric @ z
+        aim = _Aim(mechanics, q, t, par, metric)
+        multipliers, left = aim.multipliers(z), g(z)
+        normal = aim.step(left)
+        along = _along(mechanics, q, t, par, metric, aim, multipliers, z, normal)
+        change = normal + along
+        weight = max(weight, 2.0 * np.abs(multipliers * aim.norms).max(initial=0.0) + 1e-3)
+        merit = _merit(z, left, weight, aim)
+        part = 1.0
+        while (
+            part > 1e-8 and not _merit(z + part * change, g(z + part * change), weight, aim) < merit
+        ):
+            part /= 2
+        z = z + (part if part > 1e-8 else 1.0) * change
+        if np.all(np.abs(metric @ change) <= 1e-13 * _sizes(q)):
+            break
+    for _ in range(3):  # round-off
+        if np.all(np.abs(g(z)) <= ROUNDOFF * scale):
+            break
+        z = z + _Aim(mechanics, q0 + metric @ z, t, par, metric).step(g(z))
+    if not np.all(np.abs(g(z)) <= UNMET * scale):
+        raise _contradiction(mechanics, g(z), scale, label)
+    return q0 + metric @ z
+
+
+def _merit(z, g, weight: float, aim: _Aim) -> float:
+    value = 0.5 * z @ z + weight * np.abs(g / aim.norms).sum()
+    return value if np.isfinite(value) else np.inf
+
+
+def _along(mechanics, q, t, par, metric, aim: _Aim, multipliers, z, normal) -> np.ndarray:
+    """The tangential part of the step towards the nearest point."""
+    basis = aim.tangent
+    if not len(basis):
+        return np.zeros_like(z)
+    bend = metric.T @ (mechanics.derivative("push", "q", t, par, q=q, lam=multipliers) @ metric)
+    matrix = basis @ (bend @ basis.T) + np.eye(len(basis))
+    right = -basis @ (z + normal + bend @ normal)
+    try:
+        np.linalg.cholesky((matrix + matrix.T) / 2)
+    except np.linalg.LinAlgError:
+        return -basis.T @ (basis @ z)
+    return basis.T @ np.linalg.solve(matrix, right)
+
+
+def tangent(mechanics: Mechanics, q, v0, t, par, label: str = "") -> np.ndarray:
+    """The nearest velocity with G v + ∂g/∂t = 0 in the mass metric."""
+    metric = _metric(mechanics, q, v0, t, par)
+    aim = _Aim(mechanics, q, t, par, metric)
+    v = v0
+    for _ in range(2):  # the second pass removes the round-off of the first
+        v = v + metric @ aim.step(mechanics.hidden(q, v, t, par))
+    # What is left is compared with the velocities that were found: v₀ itself may be zero.
+    slopes = np.abs(mechanics.gradients(q, t, par)).sum(axis=-1)
+    hidden = mechanics.hidden(q, v, t, par)
+    scale = scales(Snapshot(mechanics, q, v0, v0, t, par))[1]
+    scale = np.maximum(scale, slopes * max(np.abs(v0).max(), np.abs(v).max()))
+    if np.any(np.abs(hidden) > UNMET * scale):
+        raise _contradiction(mechanics, hidden, scale, label, "G v + ∂g/∂t")
+    return v
+
+
+def check_rates(mechanics, q, v, t, par, keep, label: str) -> None:
+    """Redundant moving constraints must agree in their accelerations too."""
+    zero = np.zeros(mechanics.n)
+    bend = mechanics.apply("hidden_rate", t, par, q=q, v=v, a=zero)
+    jacobian = mechanics.gradients(q, t, par)
+    a = -np.linalg.lstsq(jacobian[list(keep)], bend[list(keep)], rcond=1e-12)[0]
+    left = jacobian @ a + bend
+    scale = np.abs(jacobian) @ np.abs(a) + np.abs(bend) + 1e-300
+    if np.any(np.abs(left) > UNMET * scale):
+        raise _contradiction(mechanics, left, scale, label, "d/dt (G v + ∂g/∂t)")
+
+
+def independent(mechanics: Mechanics, q, t, par, label: str = "") -> tuple[int, ...]:
+    """Numbers of the constraints that determine the others; raises at a singular configuration."""
+    size = np.abs(q).max() or 1.0
+    rng = np.random.default_rng(0)
+    jacobian = mechanics.gradients(q, t, par)
+    typical = np.linalg.norm(jacobian, axis=1)
+    if typical.min() <= 1e-6 * typical.max():  # small here, or small everywhere?
+        beside = q + 1e-3 * size * rng.standard_normal(len(q))
+        typical = np.linalg.norm(mechanics.gradients(beside, t, par), axis=1)
+    keep, dropped = _dependent_rows(jacobian, typical)
+    if not dropped:
+        return tuple(range(mechanics.c))
+    names = mechanics.system.constraint_names
+    basis = _null_space(jacobian)
+    for _ in range(2):
+        # Nearby configurations on the kept constraints: do the dropped ones still hold there?
+        there = q + 1e-3 * size * (basis @ rng.standard_normal(basis.shape[1]))
+        there = _onto(mechanics, there, t, par, keep)
+        off = np.abs(mechanics.g(there, t, par)[dropped])
+        near = mechanics.gradients(there, t, par)
+        more = _dependent_rows(near, typical)[1]
+        wide = size * np.abs(near).sum(axis=1)[dropped]
+        if len(more) < len(dropped) or np.any(off > 1e-11 * wide):
+            raise ConstraintError(
+                f"the start{label} is a singular configuration: constraints lose rank there",
+                expected="independent gradients, or constraints that are redundant everywhere",
+                received="dependent only at this configuration: "
+                + ", ".join(names[i] for i in dropped),
+                remedy="start from a configuration beside it",
+            )
+    return tuple(keep)
+
+
+def _onto(mechanics, q, t, par, keep) -> np.ndarray:
+    for _ in range(60):
+        rows = mechanics.gradients(q, t, par)[keep]
+        norms = np.maximum(np.linalg.norm(rows, axis=1), 1e-300)
+        g = mechanics.g(q, t, par)[keep] / norms
+        change = np.linalg.lstsq(rows / norms[:, None], g, rcond=1e-12)[0]
+        q = q - change
+        if np.all(np.abs(change) <= ROUNDOFF * np.abs(q).max()):
+            break
+    return q
+
+
+def _dependent_rows(jacobian: np.ndarray, typical: np.ndarray) -> tuple[list[int], list[int]]:
+    """(independent rows, rows that depend on those before them).
+
+    A row much smaller than it typically is counts as zero.
+    """
+    sizes = np.linalg.norm(jacobian, axis=1)
+    zero = sizes <= DEPENDENT * typical
+    scaled = np.where(zero[:, None], 0.0, jacobian / np.where(zero, 1.0, sizes)[:, None])
+    keep: list[int] = list(range(len(jacobian)))
+    if len(keep) > LARGE and _surely_independent(scaled):
+        return keep, []
+    while keep:
+        triangle = np.abs(np.diag(np.linalg.qr(scaled[keep].T, mode="r")))
+        triangle = np.concatenate([triangle, np.zeros(len(keep) - len(triangle))])
+        small = np.flatnonzero(triangle <= DEPENDENT)
+        if not len(small):
+            break
+        del keep[small[0]]  # the first dependent row; then look again
+    return keep, [i for i in range(len(jacobian)) if i not in keep]
+
+
+def _surely_independent(scaled: np.ndarray) -> bool:
+    """A cheap sufficient test for many constraints: pivots of G Gᵀ far from zero."""
+    from scipy.sparse import csc_matrix, csr_matrix
+    from scipy.sparse.linalg import splu
+
+    rows = csr_matrix(scaled)
+    try:
+        factors = splu(csc_matrix(rows @ rows.T), diag_pivot_thresh=0.0)
+    except RuntimeError:
+        return False
+    return bool(np.abs(factors.U.diagonal()).min() > 1e-10)
+
+
+def _null_space(jacobian: np.ndarray) -> np.ndarray:
+    _, s, vt = np.linalg.svd(jacobian)
+    rank = int(np.sum(s > DEPENDENT * s.max(initial=1e-300)))
+    return vt[rank:].T
+
+
+def _contradiction(mechanics, left, scale, label: str, what: str = "g") -> ConstraintError:
+    names = mechanics.system.constraint_names
+    worst = np.flatnonzero(~(np.abs(left) <= UNMET * scale))
+    listed = ", ".join(names[i] for i in worst[:6])
+    return ConstraintError(
+        f"the constraints contradict each other near the start{label}: {listed}",
+        expected=f"a state with {what} = 0",
+        received="left over: " + ", ".join(f"{names[i]} = {left[i]:.3g}" for i in worst[:6]),
+        remedy="remove one of them, or start closer to a state that satisfies all",
+    )

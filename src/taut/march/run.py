@@ -1,0 +1,419 @@
+"""A run under way: trajectories in groups of SIMD lanes, driven by threads in chunks of steps.
+
+The run is cut into chunks so that progress can be shown, Ctrl-C is heard, and a failure keeps
+what had been computed.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+
+from taut.errors import StepError
+from taut.kernel.compile import CompiledStep, Workshop, workshop
+from taut.kernel.evaluate import Snapshot
+from taut.kernel.fused import HEAD
+from taut.kernel.native import lanes as simd_lanes
+from taut.kernel.step_code import NOTES, PAR
+from taut.march import loop
+from taut.march.charts import best_chart, threshold
+from taut.march.plan import Plan
+from taut.march.progress import Progress
+from taut.march.start import Start, smallest_sizes
+from taut.march.trajectory import Ending, Trajectory
+from taut.methods.base import Method, Step
+from taut.model.system import System
+
+CHUNK_SECONDS = 0.1
+
+
+class Group:
+    """Trajectories that advance together, one per lane.
+
+    `books` and `store` have one row per lane; lanes that are left over repeat the last trajectory.
+    """
+
+    def __init__(
+        self, members: list[int], step: CompiledStep, values: np.ndarray, books, store
+    ) -> None:
+        self.members, self.books, self.store = members, books, store
+        self.par = np.concatenate([np.zeros(len(PAR)), values])
+        charted = step.chart is not None
+        self.par[PAR.index("threshold")] = (
+            threshold(step.system.n, len(step.keep)) if charted else -1.0
+        )
+        self.notes = np.zeros((len(NOTES), step.lanes))
+        self.row, self.done, self.code = 0, 0, loop.DONE
+        self.use(step, np.zeros((step.slots, step.lanes)))
+
+    def use(self, step: CompiledStep, state: np.ndarray) -> None:
+        """Advance with this compiled step from now on."""
+        self.step, self.state, self.graves = step, state, np.zeros_like(state)
+        arrays = (self.state, self.par, self.notes)
+        self.addresses = np.array([x.__array_interface__["data"][0] for x in arrays])
+
+    def advance(self, plan: Plan, count: int) -> None:
+        """Make up to `count` steps."""
+        with self.step.guard:
+            made, self.row, self.code = loop.march(
+                self.step.address, self.step.context, self.state, self.par, self.notes,
+                self.addresses, self.books, self.graves, self.store, self.row, plan.t0, plan.step,
+                plan.end_step, plan.first + self.done, count, plan.every, plan.last,
+            )  # fmt: skip
+        self.done += made
+
+
+class Run:
+    """One call of `simulate` while it is under way."""
+
+    def __init__(
+        self,
+        model: System,
+        shop: Workshop,
+        method: Method,
+        plan: Plan,
+        values: np.ndarray,
+        keep: tuple[int, ...],
+    ) -> None:
+        self.shop, self.method, self.plan, self.values, self.keep = shop, method, plan, values, keep
+        self.system = model  # the workshop may belong to an equal system
+        self.chunk = 1
+        self.compiling = 0.0  # seconds spent on charts while marching
+        self.total = plan.last - plan.first
+        self.numbers = plan.kept()
+        self.groups: list[Group] = []
+        self.alone: dict[int, Group] = {}
+        self.start: Start | None = None
+
+    # ---- beginnings --------------------------------------------------------------------------
+
+    def begin(self, start: Start) -> None:
+        """Set up the inner states from a consistent start."""
+        self.start = start
+        self.single = start.here.q.ndim == 1
+        here = (
+            start.here
+            if not self.single
+            else replace(
+                start.here, q=start.here.q[None], v=start.here.v[None], p=start.here.p[None]
+            )
+        )
+        correction = self.method.start_momentum(cast(Step, _Numeric(here, self.plan.step)), here.v)
+        if correction is not None:
+            here = replace(here, p=here.p + correction)
+        q, v, p = here.q, here.v, here.p
+        self.origin = np.concatenate([q, p, v], axis=1)
+        scales = smallest_sizes(here, self.plan.step)
+        self._make_groups([self._chart(x) for x in q] if self.method.charted else [None] * len(q))
+        self.books[:] = self._opened(here)[self.filled]
+        if not self.method.charted and self.shop.small:  # one call for all of a batch
+            inner = self._inner(self.groups[0].step, q.T, p.T, v.T, scales)
+        else:
+            steps = {member: g.step for g in self.groups for member in g.members}
+            rows = enumerate(zip(q, p, v, scales, strict=True))
+            inner = np.stack([self._inner(steps[i], *row) for i, row in rows], axis=1)
+        inner = inner[:, self.filled]
+        at = 0
+        for group in self.groups:
+            group.state[:] = inner[:, at : at + group.step.lanes]
+            at += group.step.lanes
+
+    def resume(self, run: Trajectory, steps: np.ndarray, joint: int) -> None:
+        """Set up the inner states from where `run` ended.
+
+        A trajectory that is ahead of the others brings the rows after the first `joint` with it.
+        """
+        ending = run.ending
+        self.single = run.batch is None
+        q, p, v = (x.reshape(len(ending.states), len(run.t), -1) for x in (run.q, run.p, run.v))
+        self._make_groups(ending.charts, steps)
+        self.books[:] = ending.books[self.filled]
+        at = 0
+        for group in self.groups:
+            group.done = int(steps[group.members[0]]) - self.plan.first
+            if group.done:
+                group.row = self.plan.rows_up_to(self.plan.first + group.done, run.t) - joint
+            for lane in range(group.step.lanes):
+                member = self.filled[at + lane]
+                group.state[:, lane] = ending.states[member]
+                ahead = [x[member, joint : joint + group.row] for x in (q, p, v)]
+                group.store[lane, : group.row] = np.concatenate(ahead, axis=1)
+            at += group.step.lanes
+
+    def _make_groups(self, charts, steps: np.ndarray | None = None) -> None:
+        """Trajectories in groups of as many as there are lanes, all after the same steps."""
+        count = len(charts)
+        wide = 1
+        if not self.single and self.shop.small and not self.method.charted:
+            wide = min(simd_lanes(), 1 << (count - 1).bit_length())
+        steps = np.zeros(count, dtype=np.int64) if steps is None else steps
+        alike = [np.flatnonzero(steps == number) for number in np.unique(steps)]
+        # The trajectory in each lane of each group; `books` and `store` belong to the lanes.
+        filled = [
+            some[np.minimum(np.arange(-(-len(some) // wide) * wide), len(some) - 1)]
+            for some in alike
+        ]
+        self.filled = np.concatenate(filled)
+        self.books = np.zeros((len(self.filled), loop.SIZE))
+        self.store = np.zeros((len(self.filled), len(self.numbers), 3 * self.system.n))
+        made = {chart: self._compiled(wide, chart) for chart in set(charts)}
+        for at in range(0, len(self.filled), wide):
+            here = slice(at, at + wide)
+            members = list(dict.fromkeys(self.filled[here].tolist()))
+            step = made[charts[members[0]]]
+            self.groups.append(
+                Group(members, step, self.values, self.books[here], self.store[here])
+            )
+        self.groups[0].advance(self.plan, 0)  # compiles the loop itself, outside the clock
+
+    def _compiled(self, lanes: int, chart) -> CompiledStep:
+        return self.shop.step(self.method, keep=self.keep, lanes=lanes, chart=chart)
+
+    def _chart(self, q: np.ndarray) -> tuple[int, ...] | None:
+        if not self.method.charted:
+            return None
+        return best_chart(self.shop.mechanics, q, self.plan.t0, self.values, self.keep)
+
+    def _inner(self, step: CompiledStep, q, p, v, scale) -> np.ndarray:
+        """The inner state before the first step: a column, or one column per lane."""
+        zero, scale = np.zeros_like(q), np.atleast_2d(scale) if q.ndim > 1 else [scale]
+        move, memory = self.plan.step * v, step.first_memory(q, p, v)
+        return np.concatenate([q, p, v, zero, p, zero, move, scale, memory])
+
+    def _opened(self, here: Snapshot) -> np.ndarray:
+        """The books at the start."""
+        g, hidden = (np.abs(x).max(axis=1, initial=0.0) for x in (here.g, here.hidden))
+        power = np.zeros(len(here.q))
+        if not self.system.conservative:
+            state, t, par = (here.q, here.v, here.p), here.t, here.par
+            multipliers = here.mechanics.accelerations(*state, t, par)[1]
+            power = here.mechanics.power(*state, multipliers, t, par)
+        return loop.opened(max_g=g, max_hidden=hidden, energy0=here.energy, power=power)
+
+    # ---- marching ----------------------------------------------------------------------------
+
+    def march(self, progress: Any) -> tuple[float, BaseException | None]:
+        """Make all steps; (wall time, what stopped it)."""
+        begin = time.perf_counter()
+        bar = Progress(progress, sum(self.total - g.done for g in self.groups), self.system)
+        error: BaseException | None = None
+        threads = min(len(self.groups), _threads())
+        try:
+            with bar, _heard(self._stop):
+                if threads <= 1:
+                    for group in self.groups:
+                        self._drive(group, bar)
+                else:
+                    with ThreadPoolExecutor(threads) as pool:
+                        try:
+                            list(pool.map(lambda group: self._drive(group, bar), self.groups))
+                        except BaseException:
+                            self._stop()
+                            raise
+        except KeyboardInterrupt as interrupt:
+            error = interrupt
+        wall = time.perf_counter() - begin - self.compiling
+        unfinished = any(group.done < self.total for group, _, _ in self._members())
+        if error is None and self.stopping and unfinished:
+            error = KeyboardInterrupt()
+        if error is None and any(g.books[k, loop.FAILED_AT] >= 0 for g, k, _ in self._members()):
+            error = Failure()
+        return wall, error
+
+    stopping = False
+
+    def _stop(self) -> None:
+        """No more chunks: what is under way is finished, so that all states are whole."""
+        self.stopping = True
+
+    def _drive(self, group: Group, bar: Progress) -> None:
+        count = self.chunk
+        while group.done < self.total and not self.stopping:
+            begin = time.perf_counter()
+            before = group.done
+            group.advance(self.plan, min(count, self.total - group.done))
+            if group.code == loop.FAILED and not self._rescued(group):
+                break
+            if group.code == loop.CHART:
+                self._switch(group)
+            bar.add(group.done - before)
+            spent = time.perf_counter() - begin
+            if spent < CHUNK_SECONDS and group.done - before == count:
+                count = min(4 * count, 1 << 40)
+            elif spent > 2 * CHUNK_SECONDS:
+                count = max(1, count // 2)
+        self.chunk = count  # what the next group of a batch begins with
+        if group.step.lanes > 1:
+            self._salvage(group, bar)
+
+    def _salvage(self, group: Group, bar: Progress) -> None:
+        """Lanes that failed go on alone from where they stopped, as a single run would."""
+        for lane, member in enumerate(group.members):
+            failed = int(group.books[lane, loop.FAILED_AT])
+            if failed < 0:
+                continue
+            here = slice(lane, lane + 1)
+            books, store = group.books[here].copy(), group.store[here].copy()
+            alone = Group([member], self._compiled(1, None), self.values, books, store)
+            alone.state[:, 0] = group.graves[:, lane]
+            alone.done, alone.row = failed - self.plan.first, int(np.sum(self.numbers <= failed))
+            alone.code = loop.FAILED
+            self.alone[member] = alone
+            if self._rescued(alone):
+                bar.expect(self.total - alone.done)
+                self._drive(alone, bar)
+
+    def _switch(self, group: Group) -> None:
+        """Change to the best chart at the present state."""
+        n, old = self.system.n, group.step
+        q, p, v = (group.state[i * n : (i + 1) * n, 0].copy() for i in range(3))
+        t = self.plan.t0 + (self.plan.first + group.done) * self.plan.step
+        chart = best_chart(self.shop.mechanics, q, t, self.values, self.keep)
+        if chart == old.chart:
+            return
+        begin = time.perf_counter()
+        step = self._compiled(1, chart)
+        self.compiling += time.perf_counter() - begin
+        inner = self._inner(step, q, p, v, group.state[HEAD * n, 0])
+        inner[: HEAD * n] = group.state[: HEAD * n, 0]
+        group.books[0, loop.CHARTS] += 1
+        group.use(step, inner[:, None].copy())
+
+    def _rescued(self, group: Group) -> bool:
+        """A failed step is tried once more without extrapolation, from the methods' own guess.
+
+        In a chart of independent coordinates, also with the chart that is best by now.
+        """
+        if group.step.lanes > 1 or group.code != loop.FAILED:
+            return False
+        n = self.system.n
+        if group.step.chart is not None:
+            self._switch(group)
+        q, p, v = (group.state[i * n : (i + 1) * n, 0].copy() for i in range(3))
+        remembered = group.state[HEAD * n + 1 :, 0].copy()
+        fresh = group.step.first_memory(q, p, v)
+        group.books[0, loop.FAILED_AT] = -1.0
+        group.state[HEAD * n + 1 :, 0] = fresh
+        before = group.done
+        group.advance(self.plan, 1)
+        if group.done == before:
+            group.state[HEAD * n + 1 :, 0] = remembered
+            return False
+        return True
+
+    def _members(self):
+        """(group, lane, member) for every trajectory."""
+        for group in self.groups:
+            for lane, member in enumerate(group.members):
+                alone = self.alone.get(member)
+                yield (group, lane, member) if alone is None else (alone, 0, member)
+
+    # ---- results -----------------------------------------------------------------------------
+
+    def trajectory(self, parameters, projected: bool, wall, compile_time, laws) -> Trajectory:
+        """What has been stored so far, and how to go on."""
+        n, ends = self.system.n, list(self._members())
+        rows = max(group.row for group, _, _ in ends)
+        numbers = self.numbers[:rows]
+        members = len(ends)
+        order = np.argsort(self.filled, kind="stable")  # the first lane of every trajectory
+        first = order[np.searchsorted(self.filled[order], np.arange(members))]
+        data, books = self.store[first, :rows], self.books[first]
+        states: list[np.ndarray] = [np.zeros(0)] * members
+        charts: list[tuple[int, ...] | None] = [None] * members
+        steps = np.zeros(members, dtype=np.int64)
+        for group, lane, member in ends:
+            states[member] = group.state[:, lane].copy()
+            charts[member] = group.step.chart
+            steps[member] = self.plan.first + group.done
+            if group.row < rows or member in self.alone:
+                data[member], books[member] = group.store[lane, :rows], group.books[lane]
+                data[member, group.row :] = np.nan
+        # The last state of a run that ended between two stored ones.
+        stored = numbers[-1] if rows else self.plan.first - self.plan.first % self.plan.every
+        if members == 1 and steps[0] > stored:
+            last = states[0][: 3 * n]
+            data = np.concatenate([data, last[None, None, :]], axis=1)
+            numbers = np.append(numbers, steps[0])
+        times = self.plan.times(numbers)
+        if self.start is not None:
+            data = np.concatenate([self.origin[:, None, :], data], axis=1)
+            times = np.concatenate([[self.plan.t0], times])
+        if self.single:
+            data = data[0]
+        q, p, v = (data[..., i * n : (i + 1) * n] for i in range(3))
+        short = self.plan.short and bool(steps.max() == self.plan.last)
+        ending = Ending(states, books, charts, steps, short)
+        return Trajectory(
+            system=self.system, method=self.method, t=times, q=q, v=v, p=p, t0=self.plan.t0,
+            step=self.plan.step, every=self.plan.every, parameters=dict(parameters),
+            keep=self.keep, projected=projected, wall_time=wall, compile_time=compile_time,
+            laws=laws, ending=ending,
+        )  # fmt: skip
+
+
+def one_step(step: CompiledStep, q, v, p, t: float, h: float, par) -> tuple[np.ndarray, ...]:
+    """One compiled step from a bare state: (q₁, v₁, p₁, the whole inner state)."""
+    plan = Plan(t, h, h, 0, 1, 1)
+    books = loop.opened(energy0=np.zeros(1))
+    group = Group([0], step, par, books, np.zeros((1, 1, 3 * step.system.n)))
+    mechanics = workshop(step.system).mechanics
+    (scale,) = smallest_sizes(Snapshot(mechanics, q[None], v[None], p[None], t, par), h)
+    group.state[:, 0] = np.concatenate(
+        [q, p, v, 0 * q, p, 0 * q, h * v, [scale], step.first_memory(q, p, v)]
+    )
+    group.par[PAR.index("threshold")] = -1.0
+    group.advance(plan, 1)
+    if group.code == loop.FAILED:
+        raise StepError("no step could be made", t=t, index=0)
+    q1, p1, v1 = np.split(group.state[: 3 * step.system.n, 0].copy(), 3)
+    return q1, v1, p1, group.state[:, 0]
+
+
+class Failure(Exception):
+    """A step failed; the books say where."""
+
+
+class _Numeric:
+    """Enough of a `Step` to evaluate a method's start correction with numbers."""
+
+    def __init__(self, here: Snapshot, h: float) -> None:
+        self._here, self.h = here, h
+        self.q, self.p, self.t = here.q, here.p, here.t
+
+    def force(self, q, v, p, t):
+        return self._here.mechanics.apply("force", t, self._here.par, q=q, v=v, p=p)
+
+
+@contextmanager
+def _heard(stop: Callable[[], None]):
+    """Ctrl-C calls `stop` instead of breaking in half-way; a second one breaks in."""
+    quiet = signal.default_int_handler
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is not quiet:
+        yield
+        return
+
+    def heard(*_: object) -> None:
+        signal.signal(signal.SIGINT, quiet)
+        stop()
+
+    signal.signal(signal.SIGINT, heard)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, quiet)
+
+
+def _threads() -> int:
+    chosen = os.environ.get("TAUT_THREADS", "")
+    return int(chosen) if chosen.isdigit() and int(chosen) > 0 else (os.cpu_count() or 1)
