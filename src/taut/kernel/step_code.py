@@ -382,7 +382,10 @@ def _needs(program: FusedProgram) -> dict[str, list[int]]:
 def _module(name: str, result: str, arguments: str, e: Emitter) -> str:
     body = "\n".join(e.lines)
     declarations = "\n".join(sorted(e.declared))
-    return f"{declarations}\ndefine {result} @{name}({arguments}) nounwind {{\nentry:\n{body}\n}}\n"
+    # Registers that are spilled to the stack would otherwise straddle cache lines.
+    aligned = f"alignstack({8 * e.lanes}) " if e.lanes > 2 else ""
+    head = f"define {result} @{name}({arguments}) nounwind {aligned}"
+    return f"{declarations}\n{head}{{\nentry:\n{body}\n}}\n"
 
 
 def _lean(function: ca.Function) -> ca.Function:

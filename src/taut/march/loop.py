@@ -19,7 +19,7 @@ from taut.kernel.step_code import NOTES
 from taut.march.call import call_map, call_steps
 
 BLOCKS = 128
-SHORTEST = 4  # steps per block at first
+SHORTEST = 8  # steps per block at first
 BOOKS = (*NOTES, "steps", "block_length", "blocks", "in_block", "failed_at", "charts")
 STEPS, BLOCK_LENGTH, BLOCKS_FULL, IN_BLOCK, FAILED_AT, CHARTS = range(len(NOTES), len(BOOKS))
 ERROR_SUM, CHART_CONDITION, OK = (NOTES.index(name) for name in ("error_sum", "chart", "ok"))
@@ -30,8 +30,8 @@ DONE, FAILED, CHART = 0, 1, 2
 
 
 def opened(**first: np.ndarray) -> np.ndarray:
-    """The books of trajectories at their start, one row each; `first` gives notes by name."""
-    books = np.zeros((len(next(iter(first.values()))), SIZE))
+    """The heads of the books of trajectories at their start; `first` gives notes by name."""
+    books = np.zeros((len(next(iter(first.values()))), HEAD))
     for name, values in first.items():
         books[:, NOTES.index(name)] = values
     books[:, [CHART_CONDITION, OK]] = 1.0
@@ -56,24 +56,19 @@ def close_block(books):
 
 
 @njit(nogil=True, cache=True)
-def march(
-    address, context, state, par, notes, addresses, books, graves, store, row, t0, h, end_h,
-    first, count, every, last,
-):  # fmt: skip
+def march(address, context, sheet, par, books, store, row, t0, h, end_h, first, count, every, last):
     """Make `count` steps, numbers `first` … `first + count − 1` of a run of `last` steps.
 
     Parameters
     ----------
     address, context : int
         The compiled steps and what they need.
-    state, notes : ndarray, shapes (slots, lanes) and (notes, lanes)
+    sheet : ndarray, shape (2·slots + notes, lanes)
+        The state; the last good state of lanes that failed (they go on as copies of another); the
+        notes.
     par : ndarray
         t₀, k, h, chart threshold and the parameters.
-    addresses : ndarray of int64
-        Addresses of state, par and notes.
     books : ndarray, shape (lanes, SIZE)
-    graves : ndarray like `state`
-        The last good state of a lane that failed (it goes on as a copy of another).
     store : ndarray, shape (lanes, rows, 3 n)
         q, p, v of stored states; `row` is the next free one.
     end_h : float
@@ -83,7 +78,10 @@ def march(
     -------
     (steps made, next row, code)
     """
-    lanes = state.shape[1]
+    slots, lanes = (sheet.shape[0] - COUNT) // 2, sheet.shape[1]
+    state, graves, notes = sheet[:slots], sheet[slots : 2 * slots], sheet[2 * slots :]
+    at = sheet.ctypes.data
+    notes_at = at + 16 * slots * lanes
     wide = store.shape[2]
     k, end = first, first + count
     for lane in range(lanes):
@@ -104,7 +102,7 @@ def march(
             ask = 1
             par[0], par[1], par[2] = t0 + k * h, 0.0, end_h
         made = call_steps(  # pyright: ignore[reportCallIssue]
-            address, context, addresses[0], addresses[1], addresses[2], ask
+            address, context, at, par.ctypes.data, notes_at, ask
         )
         k += made
         if made < ask:  # all lanes stopped before the step that some cannot make

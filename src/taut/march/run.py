@@ -14,6 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -42,34 +43,46 @@ class Group:
     `books` and `store` have one row per lane; lanes that are left over repeat the last trajectory.
     """
 
-    def __init__(
-        self, members: list[int], step: CompiledStep, values: np.ndarray, books, store
-    ) -> None:
-        self.members, self.books, self.store = members, books, store
-        self.par = np.concatenate([np.zeros(len(PAR)), values])
-        charted = step.chart is not None
-        self.par[PAR.index("threshold")] = (
-            threshold(step.system.n, len(step.keep)) if charted else -1.0
-        )
-        self.notes = np.zeros((len(NOTES), step.lanes))
+    def __init__(self, members: list[int], step: CompiledStep, par, books, store, sheet=None):
+        self.members, self.step, self.par = members, step, par
+        self.books, self.store = books, store
+        self.sheet = sheets(1, step)[0] if sheet is None else sheet
         self.row, self.done, self.code = 0, 0, loop.DONE
-        self.use(step, np.zeros((step.slots, step.lanes)))
+
+    @property
+    def state(self) -> np.ndarray:
+        """The inner states, one column per lane."""
+        return self.sheet[: self.step.slots]
+
+    @property
+    def graves(self) -> np.ndarray:
+        """The last good states of lanes that failed."""
+        return self.sheet[self.step.slots : 2 * self.step.slots]
 
     def use(self, step: CompiledStep, state: np.ndarray) -> None:
         """Advance with this compiled step from now on."""
-        self.step, self.state, self.graves = step, state, np.zeros_like(state)
-        arrays = (self.state, self.par, self.notes)
-        self.addresses = np.array([x.__array_interface__["data"][0] for x in arrays])
+        self.step, self.sheet = step, sheets(1, step)[0]
+        self.state[:, 0] = state
 
     def advance(self, plan: Plan, count: int) -> None:
         """Make up to `count` steps."""
         with self.step.guard:
             made, self.row, self.code = loop.march(
-                self.step.address, self.step.context, self.state, self.par, self.notes,
-                self.addresses, self.books, self.graves, self.store, self.row, plan.t0, plan.step,
-                plan.end_step, plan.first + self.done, count, plan.every, plan.last,
+                self.step.address, self.step.context, self.sheet, self.par, self.books, self.store,
+                self.row, plan.t0, plan.step, plan.end_step, plan.first + self.done, count,
+                plan.every, plan.last,
             )  # fmt: skip
         self.done += made
+
+
+def sheets(count: int, step: CompiledStep) -> np.ndarray:
+    """Work space of `count` groups (see `loop.march`), each at the beginning of a cache line."""
+    size = (2 * step.slots + len(NOTES)) * step.lanes
+    gap = -size % 8 if step.lanes > 1 else 0
+    raw = np.zeros(count * (size + gap) + 8)
+    begin = -raw.ctypes.data % 64 // 8
+    rows = raw[begin : begin + count * (size + gap)].reshape(count, -1)[:, :size]
+    return rows.reshape(count, -1, step.lanes)
 
 
 class Run:
@@ -114,7 +127,7 @@ class Run:
         self.origin = np.concatenate([q, p, v], axis=1)
         scales = smallest_sizes(here, self.plan.step)
         self._make_groups([self._chart(x) for x in q] if self.method.charted else [None] * len(q))
-        self.books[:] = self._opened(here)[self.filled]
+        self.books[:, : loop.HEAD] = self._opened(here)[self.filled]
         if not self.method.charted and self.shop.small:  # one call for all of a batch
             inner = self._inner(self.groups[0].step, q.T, p.T, v.T, scales)
         else:
@@ -156,24 +169,30 @@ class Run:
         if not self.single and self.shop.small and not self.method.charted:
             wide = min(simd_lanes(), 1 << (count - 1).bit_length())
         steps = np.zeros(count, dtype=np.int64) if steps is None else steps
-        alike = [np.flatnonzero(steps == number) for number in np.unique(steps)]
+        equal = [np.flatnonzero(steps == number) for number in np.unique(steps)]
         # The trajectory in each lane of each group; `books` and `store` belong to the lanes.
-        filled = [
-            some[np.minimum(np.arange(-(-len(some) // wide) * wide), len(some) - 1)]
-            for some in alike
-        ]
-        self.filled = np.concatenate(filled)
+        self.filled = np.concatenate([np.pad(x, (0, -len(x) % wide), mode="edge") for x in equal])
         self.books = np.zeros((len(self.filled), loop.SIZE))
         self.store = np.zeros((len(self.filled), len(self.numbers), 3 * self.system.n))
         made = {chart: self._compiled(wide, chart) for chart in set(charts)}
-        for at in range(0, len(self.filled), wide):
-            here = slice(at, at + wide)
-            members = list(dict.fromkeys(self.filled[here].tolist()))
+        work = (
+            sheets(len(self.filled) // wide, next(iter(made.values()))) if len(made) == 1 else None
+        )
+        for i, members in enumerate(self.filled.reshape(-1, wide).tolist()):
+            here = slice(i * wide, (i + 1) * wide)
             step = made[charts[members[0]]]
-            self.groups.append(
-                Group(members, step, self.values, self.books[here], self.store[here])
-            )
+            parts = self._par.copy(), self.books[here], self.store[here]
+            sheet = None if work is None else work[i]
+            self.groups.append(Group(list(dict.fromkeys(members)), step, *parts, sheet))
         self.groups[0].advance(self.plan, 0)  # compiles the loop itself, outside the clock
+
+    @cached_property
+    def _par(self) -> np.ndarray:
+        """What the compiled steps are given besides the state; the first three change."""
+        par = np.concatenate([np.zeros(len(PAR)), self.values])
+        charted = threshold(self.system.n, len(self.keep)) if self.method.charted else -1.0
+        par[PAR.index("threshold")] = charted
+        return par
 
     def _compiled(self, lanes: int, chart) -> CompiledStep:
         return self.shop.step(self.method, keep=self.keep, lanes=lanes, chart=chart)
@@ -190,7 +209,7 @@ class Run:
         return np.concatenate([q, p, v, zero, p, zero, move, scale, memory])
 
     def _opened(self, here: Snapshot) -> np.ndarray:
-        """The books at the start."""
+        """The heads of the books at the start."""
         g, hidden = (np.abs(x).max(axis=1, initial=0.0) for x in (here.g, here.hidden))
         power = np.zeros(len(here.q))
         if not self.system.conservative:
@@ -222,10 +241,13 @@ class Run:
         except KeyboardInterrupt as interrupt:
             error = interrupt
         wall = time.perf_counter() - begin - self.compiling
-        unfinished = any(group.done < self.total for group, _, _ in self._members())
+        unfinished = any(group.done < self.total for group in self._ends())
         if error is None and self.stopping and unfinished:
             error = KeyboardInterrupt()
-        if error is None and any(g.books[k, loop.FAILED_AT] >= 0 for g, k, _ in self._members()):
+        lost = np.any(self.books[:, loop.FAILED_AT] >= 0) and any(
+            group.books[lane, loop.FAILED_AT] >= 0 for group, lane, _ in self._members()
+        )
+        if error is None and lost:
             error = Failure()
         return wall, error
 
@@ -262,8 +284,8 @@ class Run:
             if failed < 0:
                 continue
             here = slice(lane, lane + 1)
-            books, store = group.books[here].copy(), group.store[here].copy()
-            alone = Group([member], self._compiled(1, None), self.values, books, store)
+            parts = self._par.copy(), group.books[here].copy(), group.store[here].copy()
+            alone = Group([member], self._compiled(1, None), *parts)
             alone.state[:, 0] = group.graves[:, lane]
             alone.done, alone.row = failed - self.plan.first, int(np.sum(self.numbers <= failed))
             alone.code = loop.FAILED
@@ -286,7 +308,7 @@ class Run:
         inner = self._inner(step, q, p, v, group.state[HEAD * n, 0])
         inner[: HEAD * n] = group.state[: HEAD * n, 0]
         group.books[0, loop.CHARTS] += 1
-        group.use(step, inner[:, None].copy())
+        group.use(step, inner)
 
     def _rescued(self, group: Group) -> bool:
         """A failed step is tried once more without extrapolation, from the methods' own guess.
@@ -310,6 +332,10 @@ class Run:
             return False
         return True
 
+    def _ends(self) -> list[Group]:
+        """All groups in which a trajectory has come to its end."""
+        return [group for group, _, _ in self._members()] if self.alone else self.groups
+
     def _members(self):
         """(group, lane, member) for every trajectory."""
         for group in self.groups:
@@ -321,23 +347,26 @@ class Run:
 
     def trajectory(self, parameters, projected: bool, wall, compile_time, laws) -> Trajectory:
         """What has been stored so far, and how to go on."""
-        n, ends = self.system.n, list(self._members())
-        rows = max(group.row for group, _, _ in ends)
+        n, members = self.system.n, int(self.filled.max()) + 1
+        rows = max(group.row for group in self._ends())
         numbers = self.numbers[:rows]
-        members = len(ends)
-        order = np.argsort(self.filled, kind="stable")  # the first lane of every trajectory
-        first = order[np.searchsorted(self.filled[order], np.arange(members))]
+        first: Any = np.unique(self.filled, return_index=True)[1]  # lane of every trajectory
+        if np.array_equal(first, np.arange(members)):
+            first = slice(members)  # no copies
         data, books = self.store[first, :rows], self.books[first]
         states: list[np.ndarray] = [np.zeros(0)] * members
         charts: list[tuple[int, ...] | None] = [None] * members
         steps = np.zeros(members, dtype=np.int64)
-        for group, lane, member in ends:
-            states[member] = group.state[:, lane].copy()
-            charts[member] = group.step.chart
-            steps[member] = self.plan.first + group.done
-            if group.row < rows or member in self.alone:
-                data[member], books[member] = group.store[lane, :rows], group.books[lane]
-                data[member, group.row :] = np.nan
+        for group in [*self.groups, *self.alone.values()]:
+            inner = group.state.T.copy()
+            for member, state in zip(group.members, inner, strict=False):
+                states[member], charts[member] = state, group.step.chart
+            steps[group.members] = self.plan.first + group.done
+            if group.row < rows:
+                data[group.members, group.row :] = np.nan
+        for member, group in self.alone.items():
+            data[member, : group.row] = group.store[0, : group.row]
+            data[member, group.row :], books[member] = np.nan, group.books[0]
         # The last state of a run that ended between two stored ones.
         stored = numbers[-1] if rows else self.plan.first - self.plan.first % self.plan.every
         if members == 1 and steps[0] > stored:
@@ -364,8 +393,9 @@ class Run:
 def one_step(step: CompiledStep, q, v, p, t: float, h: float, par) -> tuple[np.ndarray, ...]:
     """One compiled step from a bare state: (q₁, v₁, p₁, the whole inner state)."""
     plan = Plan(t, h, h, 0, 1, 1)
-    books = loop.opened(energy0=np.zeros(1))
-    group = Group([0], step, par, books, np.zeros((1, 1, 3 * step.system.n)))
+    books, store = np.zeros((1, loop.SIZE)), np.zeros((1, 1, 3 * step.system.n))
+    books[:, : loop.HEAD] = loop.opened(energy0=np.zeros(1))
+    group = Group([0], step, np.concatenate([np.zeros(len(PAR)), par]), books, store)
     mechanics = workshop(step.system).mechanics
     (scale,) = smallest_sizes(Snapshot(mechanics, q[None], v[None], p[None], t, par), h)
     group.state[:, 0] = np.concatenate(
