@@ -60,7 +60,7 @@ def system(kind):
 class Stepper:
     """A compiled step with a state of its own: `lanes` starts on the rod."""
 
-    def __init__(self, model, method, lanes=1, angles=None, threshold=-1.0):
+    def __init__(self, model, method, lanes=1, angles=None, threshold=-1.0, backend="auto"):
         shop = workshop(model)
         angles = np.linspace(-1, 0.5, lanes) if angles is None else np.asarray(angles, float)
         q = np.stack([np.cos(angles), np.sin(angles)])
@@ -70,25 +70,29 @@ class Stepper:
             [shop.mechanics.momentum(*row, 0.0, none) for row in zip(q.T, v.T, strict=True)]
         ).T
         chart = best_chart(shop.mechanics, q[:, 0], 0.0, none, (0,)) if method.charted else None
-        self.step = shop.step(method, keep=(0,), lanes=lanes, chart=chart)
+        self.step = shop.step(method, keep=(0,), lanes=lanes, chart=chart, backend=backend)
         scale = np.full((1, lanes), 1e-7)
         memory = self.step.first_memory(q, p, v)
+        memory = memory if memory.ndim == 2 else memory[:, None]
         self.state = np.concatenate([q, p, v, 0 * q, p, 0 * q, H * v, scale, memory])
         assert self.state.shape == (self.step.slots, lanes)
         self.notes = np.zeros((len(NOTES), lanes))
         self.par = np.zeros(len(PAR))
         self.par[PAR.index("threshold")] = threshold
         pointer = ctypes.POINTER(ctypes.c_double)
-        prototype = ctypes.CFUNCTYPE(
-            ctypes.c_int64, ctypes.c_void_p, pointer, pointer, pointer, ctypes.c_int64
-        )
+        whole = ctypes.c_int64
+        kinds = (ctypes.c_void_p, pointer, pointer, pointer, whole, pointer, whole, whole)
+        prototype = ctypes.CFUNCTYPE(whole, *kinds)
         self._call, self._pointer = prototype(self.step.address), pointer
 
-    def __call__(self, k, count):
+    def __call__(self, k, count, until=1, every=1):
         """Up to `count` steps from number `k`; how many were made."""
         self.par[:3] = 0.0, k, H
         arrays = [a.ctypes.data_as(self._pointer) for a in (self.state, self.par, self.notes)]
-        return self._call(None, *arrays, count)
+        # A guard after the last row: what is not to be stored is not written.
+        self.rows = np.full((max(0, count - until) // every + 2, 6, self.state.shape[1]), 7.25)
+        store = self.rows.ctypes.data_as(self._pointer)
+        return self._call(self.step.context, *arrays, count, store, until, every)
 
 
 METHODS = [
@@ -114,6 +118,20 @@ def test_calls_add_up(kind, method, lanes):
         np.testing.assert_array_equal(one.notes, other.notes)
     assert np.all(one.notes[OK] == 1)
     assert np.all(np.any(one.state[:2] != Stepper(system(kind), method, lanes).state[:2], axis=0))
+
+
+@pytest.mark.parametrize(("lanes", "backend"), [(1, "fused"), (4, "fused"), (1, "assembled")])
+@pytest.mark.parametrize(("until", "every"), [(1, 1), (2, 3), (7, 5), (12, 40), (13, 1)])
+def test_states_are_stored_at_their_turns(lanes, backend, until, every):
+    one, two = (Stepper(system("plain"), Rattle(), lanes, backend=backend) for _ in range(2))
+    one(0, 12, until, every)
+    stored = []
+    for k in range(12):
+        two(k, 1)
+        if k + 1 >= until and (k + 1 - until) % every == 0:
+            stored.append(two.state[:6].copy())
+    np.testing.assert_array_equal(one.rows[: len(stored)], np.reshape(stored, (-1, 6, lanes)))
+    assert np.all(one.rows[len(stored) :] == 7.25)
 
 
 @pytest.mark.parametrize("late", [False, True])

@@ -448,14 +448,14 @@ def exchange(ints, floats, state, out):
 
 
 @njit(nogil=True, cache=True)
-def run(ints, floats, base, state, par, notes, count):
+def run(ints, floats, base, state, par, notes, count, store, until, every):
     """`count` steps on the flat arrays; the number made."""
     exchange(ints, floats, state, False)
     t0, k0, h = par[0], par[1], par[2]
     for i in range(ints[PARS]):
         floats[ints[PAR] + i] = par[4 + i]
     notes[OK] = 1.0
-    made = 0
+    made = row = 0
     while made < count:
         at = ints[SCALARS]
         floats[at], floats[at + 1], floats[at + 2] = (
@@ -474,13 +474,19 @@ def run(ints, floats, base, state, par, notes, count):
             if ints[stage + KIND] == SOLVE and not ints[stage + LINEAR]:
                 remember(ints, floats, stage)
         made += 1
+        until -= 1
+        if until == 0:
+            until, n = every, ints[N]
+            for part in (ints[Q], ints[RESULT], ints[V]):
+                store[row : row + n] = floats[part : part + n]
+                row += n
     exchange(ints, floats, state, True)
     return made
 
 
 @cache
 def steps_address() -> int:
-    """Address of ``i64 steps(context, state, par, notes, count)``."""
+    """Address of ``i64 steps(context, state, par, notes, count, store, until, every)``."""
     return int(_steps.address)  # pyright: ignore[reportArgumentType]
 
 
@@ -490,11 +496,14 @@ _SIGNATURE = types.int64(
     types.CPointer(types.float64),
     types.CPointer(types.float64),
     types.int64,
+    types.CPointer(types.float64),
+    types.int64,
+    types.int64,
 )
 
 
 @cfunc(_SIGNATURE, cache=True)
-def _steps(context, state, par, notes, count):
+def _steps(context, state, par, notes, count, store, until, every):
     where = carray(context, (4,))
     ints = carray(_pointer(where[0]), (where[1],), np.int64)  # pyright: ignore
     floats = carray(_pointer(where[2]), (where[3],), np.float64)  # pyright: ignore
@@ -507,4 +516,6 @@ def _steps(context, state, par, notes, count):
     numbers = carray(state, (slots,))
     parameters = carray(par, (4 + ints[PARS],))
     noted = carray(notes, (len(NOTES),))
-    return run(ints, floats, where[2], numbers, parameters, noted, count)
+    rows = 0 if count < until else 1 + (count - until) // every
+    stored = carray(store, (3 * n * rows,))
+    return run(ints, floats, where[2], numbers, parameters, noted, count, stored, until, every)

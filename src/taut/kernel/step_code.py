@@ -1,6 +1,7 @@
 """A fused program as one LLVM function that makes many steps.
 
-    i64 steps(void *context, double *state, const double *par, double *notes, i64 count)
+    i64 steps(void *context, double *state, const double *par, double *notes, i64 count,
+              double *store, i64 until, i64 every)
 
 `state` and `notes` are structures of arrays with the lanes innermost, `par` is shared by all
 lanes: t₀, the number k of the first step, h, a threshold for the chart, then the system's
@@ -8,7 +9,8 @@ parameters; step number k goes from t₀ + k h to t₀ + (k+1) h.  Between steps
 registers.  `notes` accumulates what the certificate needs (see `NOTES`).  The function returns the
 number of steps it made: `count`, or less if a lane cannot make the next one (Newton, or an energy
 that is not finite; its `ok` is 0, and all lanes stop before that step) or if the chart's condition
-fell below the threshold.
+fell below the threshold.  After `until` steps, and then after each `every` more, q, p and v are
+written to `store`, one row of 3 n values after the other.
 
 Only the Newton solve and the sums q + Δq, p + Δp carry one step to the next.  The rest of a step
 (the tangent momentum and velocity, and what is monitored on them) is therefore written down after
@@ -16,6 +18,7 @@ the *next* Newton solve: a processor that works ahead fills the waiting times of
 
     head      Newton for step k + 1
     late      what is left of step k; an energy that is not finite starts all over, up to step k − 1
+    kept      whether this state is to be stored, and storing it
     settled   leave if Newton failed
     move      the sums of step k + 1
     last      what is left of the last step
@@ -42,7 +45,8 @@ CONSERVATIVE = NOTES[:8]  # what a conservative system needs to touch
 INVARIANT = ("scale", "h", "par")  # inputs of a step that do not change from step to step
 UNUSED = "poison"
 SIGNATURE = (
-    "ptr %context, ptr noalias %state, ptr noalias readonly %par, ptr noalias %notes, i64 %count"
+    "ptr %context, ptr noalias %state, ptr noalias readonly %par, ptr noalias %notes, i64 %count, "
+    "ptr noalias %store, i64 %until, i64 %every"
 )
 
 
@@ -84,7 +88,7 @@ class _Writer:
 
         e.label("head")
         self.block = "head"
-        k, state, notes, old, chart = self._carried()
+        k, state, notes, old, chart, row = self._carried()
         head = self._hole()
         bound = self._bound(state, k)
         ok, iterations, z, history = self._solves(bound)
@@ -94,12 +98,18 @@ class _Writer:
 
         e.label("late")
         shown, noted, finite = self._late(state, old, notes)
-        e.do(f"br i1 {e.all(finite)}, label %settled, label %spoiled")
+        e.do(f"br i1 {e.all(finite)}, label %kept, label %spoiled")
+        next_row = self._kept("kept", "written", "settled", state, shown, row)
 
         e.label("settled")
-        shown = self._merged(shown, self.shown, "late", solved)
-        values = self._merged(list(noted.values()), [notes[x] for x in noted], "late", solved)
-        noted = dict(zip(noted, values, strict=True))
+        ways = (solved, "kept", "written")
+        values = zip(self.shown, shown, shown, strict=True)
+        shown = [self._merged(e.type, ways, x) for x in values]
+        noted = {x: self._merged(e.type, ways, (notes[x], *[noted[x]] * 2)) for x in noted}
+        row = [
+            self._merged(kind, ways, (now, *after))
+            for kind, now, after in zip(("ptr", "i64"), row, next_row, strict=True)
+        ]
         e.do(f"br i1 {e.all(ok)}, label %move, label %failed")
 
         e.label("move")
@@ -116,12 +126,13 @@ class _Writer:
 
         e.label("last")
         last_shown, last_noted, last_finite = self._late(new, new_old, counted)
-        e.do(f"br i1 {e.all(last_finite)}, label %out, label %spoiled")
+        e.do(f"br i1 {e.all(last_finite)}, label %last_kept, label %spoiled")
+        self._kept("last_kept", "last_written", "out", new, last_shown, row)
 
         e.label("spoiled")
-        spoiled, spared = e.name(), e.name()
-        e.do(f"{spoiled} = phi i64 [ {k}, %late ], [ {k_next}, %last ]")
-        e.do(f"{spared} = phi {e.mask} [ {finite}, %late ], [ {last_finite}, %last ]")
+        ways = ("late", "last")
+        spoiled = self._merged("i64", ways, (k, k_next))
+        spared = self._merged(e.mask, ways, (finite, last_finite))
         before = e.put(f"add i64 {spoiled}, -1")
         e.do("br label %start")
 
@@ -136,7 +147,9 @@ class _Writer:
 
         self._fill(start, [(limit, "i64", "%count", before)], "%entry", "%spoiled")
         self._fill(start, [(good, e.mask, e.splat("true"), spared)], "%entry", "%spoiled")
-        self._fill(head, [(k, "i64", "0", k_next)], "%start", "%move")
+        place, left = self.row
+        whole = [(k, "i64", "0", k_next), (place, "ptr", "%store", row[0])]
+        self._fill(head, [*whole, (left, "i64", "%until", row[1])], "%start", "%move")
         pairs = [
             (name, e.type, before, after)
             for part, names in state.items()
@@ -175,13 +188,25 @@ class _Writer:
         lines = [f"  {x} = phi {t} [ {a}, {one} ], [ {b}, {other} ]" for x, t, a, b in values]
         self.e.lines[hole] = "\n".join([*filter(None, [self.e.lines[hole]]), *lines])
 
-    def _merged(self, values: list[str], others: list[str], one: str, other: str) -> list[str]:
-        """φ-nodes of two lists of values."""
-        e = self.e
-        return [
-            e.put(f"phi {e.type} [ {a}, %{one} ], [ {b}, %{other} ]")
-            for a, b in zip(values, others, strict=True)
-        ]
+    def _merged(self, kind: str, ways, values) -> str:
+        """A φ-node."""
+        pairs = ", ".join(f"[ {x}, %{way} ]" for way, x in zip(ways, values, strict=True))
+        return self.e.put(f"phi {kind} {pairs}")
+
+    def _kept(self, block: str, written: str, after: str, state, shown: list[str], row):
+        """Store the state if it is its turn: what `row` is then, if not stored and if stored."""
+        e, (place, left) = self.e, row
+        e.label(block)
+        fewer = e.put(f"add i64 {left}, -1")
+        due = e.put(f"icmp eq i64 {fewer}, 0")
+        e.do(f"br i1 {due}, label %{written}, label %{after}")
+        e.label(written)
+        values = [*state["q"], *shown]
+        for i, value in enumerate(values):
+            e.store(place, i, value)
+        further = e.put(f"getelementptr double, ptr {place}, i64 {len(values) * e.lanes}")
+        e.do(f"br label %{after}")
+        return (place, further), (fewer, "%every")
 
     def _carried(self):
         """Names of what the head of the loop is given: see `text`."""
@@ -190,7 +215,8 @@ class _Writer:
         notes = {key: e.name() for key in self.names}
         old = {part: {i: e.name() for i in entries} for part, entries in self.needs.items()}
         chart = e.name() if self.program.charted else e.constant(1.0)
-        return e.name(), state, notes, old, chart
+        self.row = (e.name(), e.name())  # where the next row goes, after how many steps
+        return e.name(), state, notes, old, chart, self.row
 
     def _leave(self, state, shown: list[str], notes, chart: str, ok: str, made: str) -> None:
         """Write everything down and return."""

@@ -8,15 +8,20 @@ from numba.extending import intrinsic
 
 
 @intrinsic
-def call_steps(typing, address, context, state, par, notes, count):
-    """``steps(context, state, par, notes, count)`` at `address`; see `taut.kernel.step_code`."""
-    signature = types.int64(*([types.int64] * 6))
+def call_steps(typing, address, context, state, par, notes, count, store, until, every):
+    """``steps(context, state, …)`` at `address`; see `taut.kernel.step_code`."""
+    signature = types.int64(*([types.int64] * 9))
 
     def codegen(_, builder, __, args):
         pointer = ir.IntType(8).as_pointer()
-        function = ir.FunctionType(ir.IntType(64), [*[pointer] * 4, ir.IntType(64)])
-        target = builder.inttoptr(args[0], function.as_pointer())
-        return builder.call(target, [*(builder.inttoptr(a, pointer) for a in args[1:5]), args[5]])
+        whole = ir.IntType(64)
+        kinds = [*[pointer] * 4, whole, pointer, whole, whole]
+        function = ir.FunctionType(whole, kinds)
+        given = [
+            builder.inttoptr(a, kind) if kind is pointer else a
+            for a, kind in zip(args[1:], kinds, strict=True)
+        ]
+        return builder.call(builder.inttoptr(args[0], function.as_pointer()), given)
 
     return signature, codegen
 

@@ -1,7 +1,7 @@
 """The only loop over time.
 
 It knows nothing of the model: it calls compiled steps by address, as many at a time as it can
-(until a state is to be stored or a block of the books is full), and keeps the books that the
+(until a block of the books is full), and keeps the books that the
 certificate is made of.
 
 The books of a trajectory are its notes (kept by the compiled steps, see `step_code`), a few
@@ -69,7 +69,7 @@ def march(address, context, sheet, par, books, store, row, t0, h, end_h, first, 
     par : ndarray
         t₀, k, h, chart threshold and the parameters.
     books : ndarray, shape (lanes, SIZE)
-    store : ndarray, shape (lanes, rows, 3 n)
+    store : ndarray, shape (rows, 3 n, lanes)
         q, p, v of stored states; `row` is the next free one.
     end_h : float
         Size of step number `last − 1`, which may be shorter.
@@ -82,7 +82,7 @@ def march(address, context, sheet, par, books, store, row, t0, h, end_h, first, 
     state, graves, notes = sheet[:slots], sheet[slots : 2 * slots], sheet[2 * slots :]
     at = sheet.ctypes.data
     notes_at = at + 16 * slots * lanes
-    wide = store.shape[2]
+    wide = store.shape[1]
     k, end = first, first + count
     for lane in range(lanes):
         for i in range(COUNT):
@@ -93,7 +93,7 @@ def march(address, context, sheet, par, books, store, row, t0, h, end_h, first, 
         # All lanes alive have made the same number of steps, so their blocks fill up together.
         lead = alive(books)
         room = int(books[lead, BLOCK_LENGTH] - books[lead, IN_BLOCK])
-        ask = min(end - k, every - k % every, room)
+        ask = min(end - k, room)
         if k + ask == last and end_h != h:
             ask -= 1
         if ask > 0:
@@ -102,8 +102,10 @@ def march(address, context, sheet, par, books, store, row, t0, h, end_h, first, 
             ask = 1
             par[0], par[1], par[2] = t0 + k * h, 0.0, end_h
         made = call_steps(  # pyright: ignore[reportCallIssue]
-            address, context, at, par.ctypes.data, notes_at, ask
-        )
+            address, context, at, par.ctypes.data, notes_at, ask,
+            store.ctypes.data + 8 * row * wide * lanes, every - k % every, every,
+        )  # fmt: skip
+        row += (k + made) // every - k // every
         k += made
         if made < ask:  # all lanes stopped before the step that some cannot make
             for lane in range(lanes):
@@ -126,10 +128,8 @@ def march(address, context, sheet, par, books, store, row, t0, h, end_h, first, 
                     books[lane, ERROR_SUM] = notes[ERROR_SUM, lane]
                     close_block(books[lane])
                     notes[ERROR_SUM, lane] = 0.0
-        if made > 0 and code != FAILED and (k % every == 0 or k == last):
-            for lane in range(lanes):
-                for i in range(wide):
-                    store[lane, row, i] = state[i, lane]
+        if made > 0 and k == last and k % every != 0:  # the last state is always stored
+            store[row] = state[:wide]
             row += 1
         if code == DONE and notes[CHART_CONDITION, 0] < par[3]:
             code = CHART

@@ -40,7 +40,8 @@ CHUNK_SECONDS = 0.1
 class Group:
     """Trajectories that advance together, one per lane.
 
-    `books` and `store` have one row per lane; lanes that are left over repeat the last trajectory.
+    `books` has one row per lane, `store` one row per stored state with the lanes innermost; lanes
+    that are left over repeat the last trajectory.
     """
 
     def __init__(self, members: list[int], step: CompiledStep, par, books, store, sheet=None):
@@ -159,7 +160,7 @@ class Run:
                 member = self.filled[at + lane]
                 group.state[:, lane] = ending.states[member]
                 ahead = [x[member, joint : joint + group.row] for x in (q, p, v)]
-                group.store[lane, : group.row] = np.concatenate(ahead, axis=1)
+                group.store[: group.row, :, lane] = np.concatenate(ahead, axis=1)
             at += group.step.lanes
 
     def _make_groups(self, charts, steps: np.ndarray | None = None) -> None:
@@ -170,10 +171,11 @@ class Run:
             wide = min(simd_lanes(), 1 << (count - 1).bit_length())
         steps = np.zeros(count, dtype=np.int64) if steps is None else steps
         equal = [np.flatnonzero(steps == number) for number in np.unique(steps)]
-        # The trajectory in each lane of each group; `books` and `store` belong to the lanes.
+        # The trajectory in each lane of each group; the rows of `books` belong to them.
         self.filled = np.concatenate([np.pad(x, (0, -len(x) % wide), mode="edge") for x in equal])
         self.books = np.zeros((len(self.filled), loop.SIZE))
-        self.store = np.zeros((len(self.filled), len(self.numbers), 3 * self.system.n))
+        shape = (len(self.filled) // wide, len(self.numbers), 3 * self.system.n, wide)
+        self.store = np.zeros(shape)
         made = {chart: self._compiled(wide, chart) for chart in set(charts)}
         work = (
             sheets(len(self.filled) // wide, next(iter(made.values()))) if len(made) == 1 else None
@@ -181,7 +183,7 @@ class Run:
         for i, members in enumerate(self.filled.reshape(-1, wide).tolist()):
             here = slice(i * wide, (i + 1) * wide)
             step = made[charts[members[0]]]
-            parts = self._par.copy(), self.books[here], self.store[here]
+            parts = self._par.copy(), self.books[here], self.store[i]
             sheet = None if work is None else work[i]
             self.groups.append(Group(list(dict.fromkeys(members)), step, *parts, sheet))
         self.groups[0].advance(self.plan, 0)  # compiles the loop itself, outside the clock
@@ -284,7 +286,7 @@ class Run:
             if failed < 0:
                 continue
             here = slice(lane, lane + 1)
-            parts = self._par.copy(), group.books[here].copy(), group.store[here].copy()
+            parts = self._par.copy(), group.books[here].copy(), group.store[:, :, here].copy()
             alone = Group([member], self._compiled(1, None), *parts)
             alone.state[:, 0] = group.graves[:, lane]
             alone.done, alone.row = failed - self.plan.first, int(np.sum(self.numbers <= failed))
@@ -353,7 +355,8 @@ class Run:
         first: Any = np.unique(self.filled, return_index=True)[1]  # lane of every trajectory
         if np.array_equal(first, np.arange(members)):
             first = slice(members)  # no copies
-        data, books = self.store[first, :rows], self.books[first]
+        by_lane = np.moveaxis(self.store[:, :rows], 3, 1).reshape(len(self.filled), rows, 3 * n)
+        data, books = by_lane[first], self.books[first]
         states: list[np.ndarray] = [np.zeros(0)] * members
         charts: list[tuple[int, ...] | None] = [None] * members
         steps = np.zeros(members, dtype=np.int64)
@@ -365,7 +368,7 @@ class Run:
             if group.row < rows:
                 data[group.members, group.row :] = np.nan
         for member, group in self.alone.items():
-            data[member, : group.row] = group.store[0, : group.row]
+            data[member, : group.row] = group.store[: group.row, :, 0]
             data[member, group.row :], books[member] = np.nan, group.books[0]
         # The last state of a run that ended between two stored ones.
         stored = numbers[-1] if rows else self.plan.first - self.plan.first % self.plan.every
@@ -393,7 +396,7 @@ class Run:
 def one_step(step: CompiledStep, q, v, p, t: float, h: float, par) -> tuple[np.ndarray, ...]:
     """One compiled step from a bare state: (q₁, v₁, p₁, the whole inner state)."""
     plan = Plan(t, h, h, 0, 1, 1)
-    books, store = np.zeros((1, loop.SIZE)), np.zeros((1, 1, 3 * step.system.n))
+    books, store = np.zeros((1, loop.SIZE)), np.zeros((1, 3 * step.system.n, 1))
     books[:, : loop.HEAD] = loop.opened(energy0=np.zeros(1))
     group = Group([0], step, np.concatenate([np.zeros(len(PAR)), par]), books, store)
     mechanics = workshop(step.system).mechanics
