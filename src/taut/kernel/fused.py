@@ -276,9 +276,7 @@ class _End:
 
 
 def _newton(step: FusedStep, index: int, z: SX, residual: SX, watch: SX) -> Newton:
-    matrix = ca.jacobian(residual, z)
-    jacobian = ca.reshape(straightened(ca.vec(ca.densify(matrix)), z), *matrix.shape)
-    change = solve_linear(jacobian, -residual)
+    change = solve_linear(ca.jacobian(residual, z), -residual)
     # h·|Δwatch| against the size of each coordinate; a sum, so that a NaN is not lost.
     weights = step.h / (ca.fabs(step.q) + ca.fabs(step.move) + step.scale)
     response = ca.jacobian(watch, z)
