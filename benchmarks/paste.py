@@ -1,0 +1,63 @@
+"""Put one run of the benchmarks into the documentation, so that no figure is typed by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BEGIN, END = "<!-- pasted by benchmarks/run.py --paste -->", "<!-- end -->"
+SAME, BARE = "C doing the same work", "bare C"
+
+
+def into_the_docs(printed, results):
+    """All that was printed goes to its page, its heart into the README."""
+    replace(ROOT / "docs" / "benchmarks.md", f"```text\n{printed.rstrip()}\n```")
+    replace(ROOT / "README.md", f"{speed_table(results['rows'])}\n\n{peer_table(results)}")
+
+
+def replace(page, text):
+    """Exchange what stands between the marks on a page."""
+    before, _, rest = page.read_text().partition(f"{BEGIN}\n")
+    _, _, after = rest.partition(f"\n{END}")
+    page.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+
+
+def speed_table(rows):
+    """Time per step, and what it is of C's."""
+    value = {row["name"]: row["value"] for row in rows}
+
+    def ratios(name):
+        return (
+            f"{value[f'{name} ÷ {BARE}']:.2f} × bare C, {value[f'{name} ÷ {SAME}']:.2f} × the same"
+        )
+
+    c, bookkeeping = "C RATTLE, bare, per step", "C RATTLE, compensated + monitored, per step"
+    lines = [
+        "| | time per step | |",
+        "|---|---|---|",
+        f"| C, RATTLE written for this pendulum, bare | {value[c]:.1f} ns | |",
+        f"| C, with the same bookkeeping as taut | {value[bookkeeping]:.1f} ns | |",
+    ]
+    for name in ("taut rattle", "taut time-element"):
+        lines.append(f"| {name} | {value[f'{name}, per step']:.1f} ns | {ratios(name)} |")
+    each = f"{value['taut rattle, per step of each']:.1f} ns"
+    lines.append(
+        f"| taut rattle, 4000 starts on one core | {each} | {ratios('batch, taut rattle')} |"
+    )
+    return "\n".join(lines)
+
+
+def peer_table(results):
+    """taut and SciPy's solvers at their tight tolerance, on the same equations."""
+    lines = [
+        "| 100 s of this motion | wall time per simulated second | max abs energy error | max abs g |",
+        "|---|---|---|---|",
+    ]
+    for peer in results["solvers"]:
+        ours = peer["method"].startswith("taut")
+        if peer["form"] == "Cartesian" and (ours or peer["setting"].endswith("e-10")):
+            cost, energy = peer["wall_per_second"] * 1e3, peer["max_energy_error"]
+            name = peer["method"] if ours else f"SciPy {peer['method']}"
+            said = f"{name}, Cartesian, {peer['setting']}"
+            lines.append(f"| {said} | {cost:.4g} ms | {energy:.1e} | {peer['max_g']:.1e} |")
+    return "\n".join(lines)
