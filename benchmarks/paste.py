@@ -50,7 +50,7 @@ def speed_table(rows):
 def peer_table(results):
     """taut and SciPy's solvers at their tight tolerance, on the same equations."""
     lines = [
-        "| 100 s of this motion | wall time per simulated second | max abs energy error | max abs g |",
+        "| 100 s of this motion | wall time per simulated s | max abs energy error | max abs g |",
         "|---|---|---|---|",
     ]
     for peer in results["solvers"]:

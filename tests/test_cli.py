@@ -63,7 +63,7 @@ class TestStart:
             best = min(best, time.perf_counter() - begin)
         assert best < 1.0
 
-    @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["bench", "--help"]])
+    @pytest.mark.parametrize("arguments", [[], ["--help"], ["run", "--help"], ["bench", "--help"]])
     def test_help(self, command, arguments):
         code, out, _ = command(*arguments)
         assert code == 0
@@ -74,7 +74,7 @@ class TestStart:
 
     @pytest.mark.parametrize(
         "arguments",
-        [[], ["fly"], ["run"], ["methods", "--quick"], ["run", "pendulum", "--step", "x"]],
+        [["fly"], ["run"], ["methods", "--quick"], ["run", "pendulum", "--step", "x"]],
     )
     def test_a_wrong_command_ends_with_2(self, command, arguments):
         code, _, err = command(*arguments)

@@ -66,7 +66,8 @@ def parser() -> argparse.ArgumentParser:
         epilog="`taut COMMAND --help` tells more about a command.",
     )
     top.add_argument("--version", action="version", version=f"taut {__version__}")
-    commands = top.add_subparsers(metavar="COMMAND", required=True)
+    top.set_defaults(command=lambda _: top.print_help())
+    commands = top.add_subparsers(metavar="COMMAND")
 
     def command(name: str, function: Any, text: str) -> argparse.ArgumentParser:
         made = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
