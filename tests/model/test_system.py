@@ -443,6 +443,10 @@ BAD = {
     "asymmetric mass": (dict(mass=[[2, 1], [0, 2]]), "mass is not symmetric"),
     "asymmetric mass of q": (dict(mass=[[2, x], [y, 2]]), "mass is not symmetric"),
     "mass with velocities": (dict(mass=[1 + u**2, 1]), "mass may not depend on x_dot"),
+    "negative mass": (dict(mass=[1, -1]), "negative along y"),
+    "negative number": (dict(mass=-2), "negative along x, y"),
+    "indefinite mass": (dict(mass=[[1, 2], [2, 1]]), "negative along x, y"),
+    "mass of q with a negative entry": (dict(mass=[[-1, x], [x, 2]]), "negative along x"),
     "singular mass": (dict(mass=[1, 0]), "singular"),
     "singular mass matrix": (dict(mass=[[1, 2], [2, 4]]), "singular"),
     "singular mass with a parameter": (

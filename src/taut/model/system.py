@@ -229,13 +229,31 @@ class System:
         entries = [words.read(e, "mass") for e in rows.ravel()]
         for entry in entries:
             self._forbid(entry, "mass", {*self.velocities, *self.momenta})
+        matrix = sp.diag(*entries) if rows.ndim == 1 else sp.Matrix(n, n, entries)
+        self._check_positive(matrix)
         if rows.ndim == 1:
             return sp.Add(*(m * w**2 for m, w in zip(entries, v, strict=True))) / 2
-        matrix = sp.Matrix(n, n, entries)
         gap = (matrix - matrix.T).expand() if not matrix.is_symmetric(simplify=False) else None
         if gap is not None and any(e != 0 for e in gap):
             raise ModelError("mass is not symmetric", expected="M = Mᵀ", received=str(matrix)[:120])
         return sp.Add(*(matrix[i, j] * v[i] * v[j] for i in range(n) for j in range(n))) / 2
+
+    def _check_positive(self, mass: sp.Matrix) -> None:
+        """Where a mass is a number, it must not be negative; kinetic= takes anything regular."""
+        wrong = [q.name for q, m in zip(self.coordinates, mass.diagonal(), strict=True)
+                 if m.is_number and m.is_negative]  # fmt: skip
+        if not wrong and not mass.is_diagonal() and all(e.is_number for e in mass):
+            values, vectors = np.linalg.eigh(balanced(np.array(mass, dtype=float)))
+            if values[0] < -1e-12 * abs(values).max():
+                wrong = [q.name for q, x in zip(self.coordinates, vectors[:, 0], strict=True)
+                         if abs(x) > 1e-6]  # fmt: skip
+        if wrong:
+            raise ModelError(
+                f"the mass is negative along {', '.join(wrong)}",
+                expected="a positive definite mass",
+                received=str(mass.tolist())[:120],
+                remedy="check its signs; a kinetic energy that may be negative is given as kinetic=…",
+            )
 
     def _forces(self, forces: Any, words: Vocabulary) -> list[sp.Expr]:
         if isinstance(forces, Mapping):
