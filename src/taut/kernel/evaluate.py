@@ -299,6 +299,12 @@ class Snapshot:
         """One of many."""
         return replace(self, q=self.q[row], v=self.v[row], p=self.p[row])
 
+    def rows(self) -> Snapshot:
+        """The same as many states, if it is one."""
+        if self.q.ndim > 1:
+            return self
+        return replace(self, q=self.q[None], v=self.v[None], p=self.p[None])
+
     @cached_property
     def energy(self) -> np.ndarray:
         return self.mechanics.energy(self.q, self.v, self.p, self.t, self.par)

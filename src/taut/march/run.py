@@ -77,13 +77,11 @@ class Group:
 
 
 def sheets(count: int, step: CompiledStep) -> np.ndarray:
-    """Work space of `count` groups (see `loop.march`), each at the beginning of a cache line."""
-    size = (2 * step.slots + len(NOTES)) * step.lanes
-    gap = -size % 8 if step.lanes > 1 else 0
-    raw = np.zeros(count * (size + gap) + 8)
+    """Work space of `count` groups (see `loop.march`); no lanes straddle cache lines."""
+    size = count * (2 * step.slots + len(NOTES)) * step.lanes
+    raw = np.zeros(size + 8)
     begin = -raw.ctypes.data % 64 // 8
-    rows = raw[begin : begin + count * (size + gap)].reshape(count, -1)[:, :size]
-    return rows.reshape(count, -1, step.lanes)
+    return raw[begin : begin + size].reshape(count, -1, step.lanes)
 
 
 class Run:
@@ -114,20 +112,14 @@ class Run:
         """Set up the inner states from a consistent start."""
         self.start = start
         self.single = start.here.q.ndim == 1
-        here = (
-            start.here
-            if not self.single
-            else replace(
-                start.here, q=start.here.q[None], v=start.here.v[None], p=start.here.p[None]
-            )
-        )
+        here = start.here.rows()
         correction = self.method.start_momentum(cast(Step, _Numeric(here, self.plan.step)), here.v)
         if correction is not None:
             here = replace(here, p=here.p + correction)
         q, v, p = here.q, here.v, here.p
         self.origin = np.concatenate([q, p, v], axis=1)
         scales = smallest_sizes(here, self.plan.step)
-        self._make_groups([self._chart(x) for x in q] if self.method.charted else [None] * len(q))
+        self._make_groups([self._chart(x) for x in q])
         self.books[:, : loop.HEAD] = self._opened(here)[self.filled]
         if not self.method.charted and self.shop.small:  # one call for all of a batch
             inner = self._inner(self.groups[0].step, q.T, p.T, v.T, scales)
@@ -177,9 +169,7 @@ class Run:
         shape = (len(self.filled) // wide, len(self.numbers), 3 * self.system.n, wide)
         self.store = np.zeros(shape)
         made = {chart: self._compiled(wide, chart) for chart in set(charts)}
-        work = (
-            sheets(len(self.filled) // wide, next(iter(made.values()))) if len(made) == 1 else None
-        )
+        work = sheets(shape[0], *made.values()) if len(made) == 1 else None
         for i, members in enumerate(self.filled.reshape(-1, wide).tolist()):
             here = slice(i * wide, (i + 1) * wide)
             step = made[charts[members[0]]]

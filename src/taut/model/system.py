@@ -252,7 +252,7 @@ class System:
                 f"the mass is negative along {', '.join(wrong)}",
                 expected="a positive definite mass",
                 received=str(mass.tolist())[:120],
-                remedy="check its signs; a kinetic energy that may be negative is given as kinetic=…",
+                remedy="check its signs; kinetic=… takes an energy that may be negative",
             )
 
     def _forces(self, forces: Any, words: Vocabulary) -> list[sp.Expr]:
