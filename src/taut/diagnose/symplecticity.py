@@ -67,11 +67,11 @@ class Linearised:
         return moved
 
 
-def gradients_of(shop: Workshop, q, v, p, t: float, par) -> np.ndarray:
+def gradients_of(shop: Workshop, q, v, p, t: float, par) -> sparse.csr_matrix:
     """Gradients of g(q) and of G v(q, p) + g_t with respect to (q, p), scaled to unit length."""
     m, n = shop.mechanics, shop.system.n
     if m.c == 0:
-        return np.zeros((0, 2 * n))
+        return sparse.csr_matrix((0, 2 * n))
     g = m.jacobian(q, t, par)
     lq, lv, lp = (m.derivative("link", by, t, par, q=q, v=v, p=p) for by in ("q", "v", "p"))
     eye = sparse.identity(n)
@@ -82,26 +82,36 @@ def gradients_of(shop: Workshop, q, v, p, t: float, par) -> np.ndarray:
     hq = m.derivative("hidden", "q", t, par, q=q, v=v)
     hv = m.derivative("hidden", "v", t, par, q=q, v=v)
     # φ(q, p) = hidden(q, v(q, p)) with dv = −lv⁻¹ (lq dq + lp dp)
-    adjoint = splu(sparse.csc_matrix(lv.T)).solve(hv.T.toarray()).T
-    top = sparse.hstack([g, sparse.csr_matrix((m.c, n))]).toarray()
-    bottom = np.hstack([(hq - adjoint @ lq), -(adjoint @ lp)])
-    rows = np.vstack([top, np.asarray(bottom)])
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True).clip(1e-300)
+    adjoint = sparse.csr_matrix(splu(sparse.csc_matrix(lv.T)).solve(hv.T.toarray()).T)
+    blocks = [[g, sparse.csr_matrix((m.c, n))], [hq - adjoint @ lq, -(adjoint @ lp)]]
+    rows = sparse.csr_matrix(sparse.bmat(blocks))
+    sizes = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel()).clip(1e-300)
+    return sparse.csr_matrix(sparse.diags(1.0 / sizes) @ rows)
 
 
-def tangent_basis(gradients: np.ndarray) -> np.ndarray:
+def tangent_basis(gradients: sparse.csr_matrix) -> np.ndarray:
     """Orthonormal vectors (δq, δp) that all `gradients` annihilate, as columns.
 
     For large systems, a few random ones instead of all.
     """
-    n = gradients.shape[1] // 2
+    c, n = gradients.shape[0], gradients.shape[1] // 2
+    if c == 0:
+        return np.eye(2 * n) if n <= DENSE else _random(n)
     if n <= DENSE:
-        _, s, vt = np.linalg.svd(gradients) if len(gradients) else (0, np.zeros(0), np.eye(2 * n))
+        _, s, vt = np.linalg.svd(gradients.toarray())
         rank = int(np.sum(s > 1e-9 * s.max(initial=1e-300)))
         return vt[rank:].T
-    random = np.random.default_rng(0).standard_normal((2 * n, PAIRS))
-    random -= np.linalg.pinv(gradients) @ (gradients @ random)
+    random = _random(n)
+    # A little of the identity, since constraints may be redundant; what it leaves over goes next.
+    gram = splu(sparse.csc_matrix(gradients @ gradients.T + 1e-10 * sparse.identity(c)))
+    for _ in range(4):
+        random -= gradients.T @ gram.solve(gradients @ random)
     return np.linalg.qr(random)[0]
+
+
+def _random(n: int) -> np.ndarray:
+    """A few vectors that span planes on which ω does not vanish."""
+    return np.linalg.qr(np.random.default_rng(0).standard_normal((2 * n, PAIRS)))[0]
 
 
 class Probe:
@@ -176,38 +186,40 @@ class LinearisedStages:
 
     def __call__(self, tangents: np.ndarray) -> np.ndarray:
         """DΦ · tangents, for the step that the machine made last."""
-        return np.array([self._along(u) for u in tangents.T]).T
-
-    def _along(self, u: np.ndarray) -> np.ndarray:
-        machine = self.machine
-        at, n = machine.vectors, len(u) // 2
-        bank = self.bank
-        seeds = np.zeros_like(bank)
-        seeds[at["q"] : at["q"] + n], seeds[at["p"] : at["p"] + n] = u[:n], u[n:]
-        for stage in machine.before_sum:
-            change, matrix = self._evaluated(stage, bank, seeds)
-            if stage.kind == "solve":
+        at, n = self.machine.vectors, len(tangents) // 2
+        seeds = np.zeros((len(self.bank), tangents.shape[1]))
+        seeds[at["q"] : at["q"] + n], seeds[at["p"] : at["p"] + n] = tangents[:n], tangents[n:]
+        for stage in self.machine.before_sum:
+            change, matrix = self._evaluated(stage, seeds)
+            if matrix is not None:
                 change = splu(matrix).solve(-change)
             start = 0
             for where, size in zip(stage.unknowns, stage.sizes, strict=True):
                 seeds[where : where + size] = change[start : start + size]
                 start += size
         dq, dp, tangent = (seeds[at[name] : at[name] + n] for name in ("dq", "dp", "tangent"))
-        return np.concatenate([u[:n] + dq, u[n:] + dp + tangent])
+        return np.concatenate([tangents[:n] + dq, tangents[n:] + dp + tangent])
 
-    def _evaluated(self, stage, bank: np.ndarray, seeds: np.ndarray):
-        """Directional derivative of a stage's values, and its matrix if it is a solve."""
-        size = stage.size
-        change = np.zeros(size + 1)
+    def _evaluated(self, stage, seeds: np.ndarray):
+        """Directional derivatives of a stage's values, and its matrix if it is a solve."""
+        size, many = stage.size, seeds.shape[1]
+        change = np.zeros((size + 1, many))
         rows, cols, entries = [], [], []
         for part in stage.contributions:
-            inputs, slopes = (
-                np.where(part.gather < 0, 0.0, x[part.gather]).T for x in (bank, seeds)
-            )
+            known = part.gather >= 0
+            inputs = np.where(known, self.bank[part.gather], 0.0).T
+            slopes = np.where(
+                known[..., None], seeds[part.gather], 0.0
+            )  # (instances, inputs, many)
             values = np.array(part.function(inputs))
-            forward = part.function.forward(1)(inputs, values, slopes)
+            forward = part.function.forward(1)(
+                np.repeat(inputs, many, axis=1),
+                np.repeat(values, many, axis=1),
+                np.moveaxis(slopes, 0, 1).reshape(len(inputs), -1),
+            )
+            forward = np.moveaxis(np.array(forward).reshape(len(values), -1, many), 0, 1)
             is_value = part.cols < 0
-            np.add.at(change, part.rows[is_value], np.array(forward).T[is_value])
+            np.add.at(change, part.rows[is_value], forward[is_value])
             rows.append(part.rows[~is_value])
             cols.append(part.cols[~is_value])
             entries.append(values.T[~is_value])
