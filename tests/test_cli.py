@@ -149,6 +149,19 @@ class TestRun:
         assert found["max_g"] < 1e-14
         assert found["parameters"]["g"] == 10
 
+    def test_remedies_are_options(self, command):
+        code, _, err = command("run", "pendulum", "--set", "l=2")
+        assert code == 2
+        assert "--project takes the nearest consistent state" in err
+        assert "project=True" not in err
+        code, out, _ = command("run", "pendulum", "--set", "l=2", "--project", "--out", "a.json")
+        assert code == 0
+        assert "round-off" in out
+        code, _, err = command("run", "pendulum", "--step", "2", "--duration", "20")
+        assert code == 2
+        assert "error.partial" not in err
+        assert "use a smaller step" in err
+
     def test_csv_holds_every_bit(self, command):
         assert command("run", "zg-spatial", "--duration", "1", "--out", "a.csv")[0] == 0
         run = problem("zg-spatial").simulate(duration=1)

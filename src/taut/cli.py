@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -50,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(str(error) if isinstance(error, TautError) else "interrupted", file=sys.stderr)
         return 130
     except TautError as error:
-        print(f"taut: {error}", file=sys.stderr)
+        print(f"taut: {_in_words_of_the_shell(error)}", file=sys.stderr)
         return 2
     except BrokenPipeError:
         # The reader of our output has gone; do not fail again when Python closes it.
@@ -89,6 +90,12 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def _in_words_of_the_shell(error: TautError) -> str:
+    """An error whose remedies are options instead of arguments."""
+    text = str(error).replace("project=True", "--project")
+    return re.sub(r"; error\.partial holds[^;\n]*", "", text)
+
+
 def _add_run(made: argparse.ArgumentParser) -> None:
     made.add_argument("name", metavar="NAME", help="a problem, see `taut problems`")
     made.add_argument("--method", default="auto", metavar="M", help="see `taut methods`")
@@ -97,6 +104,8 @@ def _add_run(made: argparse.ArgumentParser) -> None:
     made.add_argument("--every", type=int, default=1, metavar="K", help="keep every K-th state")
     made.add_argument("--set", dest="values", action="append", default=[], metavar="NAME=VALUE",
                       help="another value for a parameter; may be repeated")  # fmt: skip
+    made.add_argument("--project", action="store_true",
+                      help="take the nearest start that satisfies the constraints")  # fmt: skip
     made.add_argument("--out", action="append", metavar="DIR|FILE",
                       help="a directory for plot, CSV and JSON, or a file that ends in "
                       f"{', '.join(KINDS)}; may be repeated (default: out/run)")  # fmt: skip
@@ -112,7 +121,9 @@ def _run(chosen: argparse.Namespace) -> None:
     files = [file for text in wished for file in _files(text, chosen.name)]
     given = problem(chosen.name, **dict(_value(text) for text in chosen.values))
     wanted = {"step": chosen.step, "duration": chosen.duration}
-    changes = {name: value for name, value in wanted.items() if value is not None}
+    changes: dict[str, Any] = {k: value for k, value in wanted.items() if value is not None}
+    if chosen.project:
+        changes["project"] = True
     try:
         run = given.simulate(method=chosen.method, every=chosen.every, **changes)
     except TautError as error:

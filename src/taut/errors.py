@@ -77,7 +77,7 @@ class UnknownName(InputError):
         close = get_close_matches(str(name), known, n=1)
         super().__init__(
             f"there is no {kind} called {name!r}",
-            expected="one of " + ", ".join(known),
+            expected="one of " + ", ".join(known) if known else f"no {kind}: there are none",
             received=repr(name),
             remedy=f"did you mean {close[0]!r}?" if close else None,
         )

@@ -241,3 +241,40 @@ def test_slow_convergence_is_not_stagnation():
     r = np.sqrt(1 + gap)
     run = taut.simulate(system, q0=[0.6 * r, 0.8 * r], v0=0, duration=1, step=0.01, project=True)
     assert np.abs((run.q**2).sum(axis=1) - 1) == pytest.approx(gap, rel=1e-6)
+
+
+def test_growth_that_is_faster_than_linear_is_a_drift():
+    """The interval of a straight line is wide then, and proves nothing."""
+    px, py = taut.momenta(Q)
+    fast = taut.System(
+        Q, hamiltonian=5 * sp.sqrt(25 + px**2 + py**2) + 10 * y, constraints=[x**2 + y**2 - 1]
+    )
+    settings = {"q0": [1, 0], "v0": 0, "duration": 50, "step": 0.01}
+    bad = taut.simulate(fast, **settings, method="projected-symplectic-euler").certificate
+    assert not bad.energy.significant
+    assert bad.drifts
+    assert bad.to_dict()["energy_drifts"]
+    assert not taut.simulate(fast, **settings).certificate.drifts
+
+
+def test_a_slow_oscillation_of_a_symplectic_method_is_no_drift():
+    """A light mass turns often while the heavy one has hardly begun to swing."""
+    slow = taut.System(Q, mass=[1, 1e-4], potential=(x**2 + y**2) / 2 + x**4)
+    run = run_of(slow, q0=[1, 1e-4], duration=0.2, step=0.001)
+    assert run.certificate.long_enough
+    assert run.certificate.energy.significant
+    assert not run.certificate.drifts
+    assert "too short to tell" in str(run.certificate)
+
+
+@pytest.mark.parametrize(
+    "name", ["double-pendulum", "zg-spatial", "car-axis", "spherical-pendulum"]
+)
+def test_arrays_are_what_the_certificate_saw(name):
+    """The stored states are judged by the operations that monitored the steps, bit for bit."""
+    run = taut.problems.problem(name).simulate()
+    assert run.every == 1
+    assert run.certificate.max_g == abs(run.constraints).max()
+    assert run.certificate.max_hidden == abs(run.hidden).max()
+    if run.system.conservative:
+        assert run.certificate.energy.band == np.ptp(run.energy - run.energy[0])

@@ -378,8 +378,9 @@ def test_going_on_after_a_shortened_step(pendulum):
 
 def test_going_on_for_less_than_a_step(pendulum):
     run = taut.simulate(pendulum, q0=[1, 0], v0=0, duration=1, step=0.1)
-    with pytest.raises(taut.InputError, match="step is longer than duration"):
+    with pytest.raises(taut.InputError, match="cannot go on for less than a step") as caught:
         run.continue_(0.01)
+    assert "at least one step" in caught.value.remedy
     with pytest.raises(taut.InputError, match="duration is not finite"):
         run.continue_(np.nan)
 

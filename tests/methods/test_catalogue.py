@@ -36,6 +36,12 @@ def test_unknown_names_list_the_known_ones():
     assert caught.value.remedy == "did you mean 'time-element'?"
 
 
+def test_a_class_is_not_yet_a_method():
+    with pytest.raises(taut.InputError) as caught:
+        method_of(taut.TimeElement)
+    assert caught.value.remedy == "make one of the class: TimeElement(…)"
+
+
 @pytest.mark.parametrize("given", [None, 3, taut.Rattle, ["rattle"], b"rattle"])
 def test_other_things_are_refused(given):
     with pytest.raises(taut.InputError, match="neither a name nor a method") as caught:

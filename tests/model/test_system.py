@@ -334,6 +334,12 @@ def test_a_missing_parameter_is_named(oscillator):
     assert "parameters={'k'" in caught.value.remedy
 
 
+def test_a_system_without_parameters_says_so():
+    free = taut.System([x, y], mass=[1, 1])
+    with pytest.raises(taut.UnknownName, match="no parameter: there are none"):
+        free.values({"k": 1})
+
+
 def test_an_unknown_parameter_lists_the_known_ones(oscillator):
     with pytest.raises(taut.UnknownName, match="one of k, m"):
         oscillator.values({"kk": 1})

@@ -21,6 +21,7 @@ from taut.text import aligned
 
 EPS = np.finfo(float).eps
 SAMPLES = 32
+LONG = 100_000  # steps after which a run counts as long
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class Certificate:
         of which too few states were stored to see that counts as long from 10⁵ steps on.
         """
         if len(self.run.t) < 16:
-            return self.steps >= 100_000
+            return self.steps >= LONG
         turns = 0
         for x in (self.run.q, self.run.v):  # a coordinate may only ever grow
             change = np.diff(x, axis=-2)
@@ -95,8 +96,16 @@ class Certificate:
 
     @property
     def drifts(self) -> bool:
-        """Whether the energy (or its balance) drifts, as far as the run can tell."""
-        return self.run.system.conservative and self.energy.significant and self.long_enough
+        """Whether the energy drifts, as far as the run can tell."""
+        return self.run.system.conservative and self._verdict(self.energy) == "drifts"
+
+    @cached_property
+    def symplectic(self) -> bool | None:
+        """Whether the defect is round-off; None where there is none or it could not be measured."""
+        defect = self.symplecticity
+        if defect is None or not np.isfinite(defect):
+            return None
+        return bool(defect < 1e-12 * max(1.0, self.run.system.n / 20))
 
     @property
     def redundant(self) -> tuple[str, ...]:
@@ -159,9 +168,8 @@ class Certificate:
             rows.append(("max |g|", f"{self.max_g:.1e}", self._kept(0)))
             rows.append(("max |G q̇ + ∂g/∂t|", f"{self.max_hidden:.1e}", self._kept(1)))
         rows += self._energy_rows()
-        if self.symplecticity is not None and np.isfinite(self.symplecticity):
-            symplectic = self.symplecticity < 1e-12 * max(1.0, self.run.system.n / 20)
-            word = "symplectic" if symplectic else "not symplectic on the constraints"
+        if self.symplectic is not None:
+            word = "symplectic" if self.symplectic else "not symplectic on the constraints"
             rows.append(("symplecticity defect", f"{self.symplecticity:.1e}", word))
         for w in self.watched:
             if not np.isfinite(w.largest_change):
@@ -231,8 +239,13 @@ class Certificate:
     def _verdict(self, drift: Drift) -> str:
         if np.isinf(drift.half_width):
             return ""
+        one_way = drift.turns == 0 and abs(drift.relative) > 0.5
         if drift.significant:
-            return "drifts" if self.long_enough else "too short to tell"
+            # A symplectic method may be on its way along a slow oscillation.
+            waiting = one_way and self.symplectic and self.steps < LONG
+            return "drifts" if self.long_enough and not waiting else "too short to tell"
+        if one_way and self.symplectic is False and self.long_enough:
+            return "drifts"  # faster than linearly, which no interval of a slope can tell
         if self.failures or self.max_g > self._round_off[0]:
             return "no claim: " + ("the run failed" if self.failures else "constraints not kept")
         return "no drift" if drift.relative_half_width < 0.1 else "none seen; too short to exclude"

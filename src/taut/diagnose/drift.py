@@ -27,12 +27,15 @@ class Drift:
     duration : float
     band : float
         Largest minus smallest value.
+    turns : int
+        How often the block means change their direction by more than a tenth of their range.
     """
 
     slope: float
     half_width: float
     duration: float
     band: float
+    turns: int = 0
 
     @property
     def relative(self) -> float:
@@ -75,14 +78,28 @@ def drift_of(means: np.ndarray, block_time: float, duration: float, band: float)
     basis = np.linalg.qr(np.vander(tau / np.abs(tau).max(), 3))[0]
     noise = y - basis @ (basis.T @ y)
     spread = float(noise @ noise)
+    turns = _turns(y)
     if spread == 0.0:
-        return Drift(slope, 0.0, duration, band)
+        return Drift(slope, 0.0, duration, band, turns)
     rho = float(np.clip(noise[1:] @ noise[:-1] / spread, 0.0, 0.999))
     # With few values ρ is underestimated; the usual first-order correction.
     rho = min(0.999, rho + (1 + 4 * rho) / n)
     freedom = max(n * (1 - rho) / (1 + rho) - 3.0, 1.0)
     error = np.sqrt(spread / freedom / (tau @ tau))
-    return Drift(slope, float(_t95(freedom) * error), duration, band)
+    return Drift(slope, float(_t95(freedom) * error), duration, band, turns)
+
+
+def _turns(y: np.ndarray) -> int:
+    """Changes of direction, each by more than a tenth of the range."""
+    least = 0.1 * np.ptp(y)
+    turns, direction, extreme = 0, 0, y[0]
+    for value in y[1:]:
+        if direction * (value - extreme) >= 0 and direction:
+            extreme = value  # further on
+        elif abs(value - extreme) > least:
+            turns += direction != 0
+            direction, extreme = (1 if value > extreme else -1), value
+    return int(turns)
 
 
 def pooled(drifts: list[Drift]) -> Drift:
@@ -100,7 +117,8 @@ def pooled(drifts: list[Drift]) -> Drift:
         half = np.sqrt(sum((d.relative_half_width * band / duration) ** 2 for d in drifts)) / len(
             drifts
         )
-    return Drift(float(slopes.mean()), float(half), duration, band)
+    turns = min(d.turns for d in drifts)
+    return Drift(float(slopes.mean()), float(half), duration, band, turns)
 
 
 def _t95(freedom: float) -> float:

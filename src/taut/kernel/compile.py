@@ -15,7 +15,7 @@ from taut.kernel.evaluate import Mechanics
 from taut.kernel.fused import FusedProgram, accelerations, fuse
 from taut.kernel.native import Native, compiled
 from taut.kernel.operators import Operators
-from taut.kernel.step_code import map_code, steps_code
+from taut.kernel.step_code import lean, map_code, steps_code
 from taut.methods.base import Method
 from taut.model.system import System
 
@@ -63,7 +63,7 @@ class Workshop:
         self.system = system
         self.mechanics = Mechanics(system)
         self._steps: dict[tuple, CompiledStep] = {}
-        self._maps: dict[tuple, Any] = {}
+        self._maps: dict[Any, Any] = {}
 
     @property
     def small(self) -> bool:
@@ -129,6 +129,17 @@ class Workshop:
         if key not in self._maps:
             self._maps[key] = fuse(self.system, method, keep=list(keep), chart=chart)
         return self._maps[key]
+
+    def observed(self) -> CompiledMap:
+        """(q, v, p, t, parameters) → g, G v + ∂g/∂t and the energy, as a step monitors them."""
+        if "observed" not in self._maps:
+            ops = Operators(self.system)
+            q, v, p = (SX.sym(name, ops.n) for name in "qvp")
+            t = SX.sym("t")
+            found = [ops.g(q, t), ops.hidden(q, v, t), ops.energy(q, v, p, t)]
+            function = ca.Function("seen", [q, v, p, t, ops.par], [ca.densify(ca.vertcat(*found))])
+            self._maps["observed"] = CompiledMap(lean(function))
+        return self._maps["observed"]
 
     def multipliers(self, keep: tuple[int, ...]) -> CompiledMap:
         """(q, v, p, t, parameters) → λ of the kept constraints, compiled."""

@@ -68,7 +68,7 @@ class _Writer:
             self.slots["v"] = range(2 * n, 3 * n)
         self.slots["memory"] = range(HEAD * n + 1, program.slots)
         self.names = CONSERVATIVE if program.conservative else NOTES[:-2]
-        self.rest = _lean(
+        self.rest = lean(
             ca.Function(
                 "rest",
                 [*program.symbols.values(), program.q1, program.p1],
@@ -269,10 +269,10 @@ class _Writer:
         known = bound | solutions
         symbols = list(program.symbols.values())
         values = [known[name] for name in program.symbols]
-        dq = e.inline(_lean(ca.Function("move", symbols, [program.dq])), values)[0]
+        dq = e.inline(lean(ca.Function("move", symbols, [program.dq])), values)[0]
         q1, cq1 = _compensated(e, bound["q"], bound["cq"], dq)
         kick = ca.Function("kick", [*symbols, program.q1], [program.dp])
-        dp = e.inline(_lean(kick), [*values, q1])[0]
+        dp = e.inline(lean(kick), [*values, q1])[0]
         p1, cp1 = _compensated(e, bound["p"], bound["cp"], dp)
         new = {"q": q1, "cq": cq1, "p": p1, "cp": cp1, "move": dq, "memory": history}
         if program.needs_velocity:
@@ -289,7 +289,7 @@ class _Writer:
         if not program.charted:
             return e.constant(1.0)
         inputs = [program.ends["q"], program.inputs["t1"], program.inputs["par"]]
-        function = _lean(ca.Function("chart", inputs, [program.condition]))
+        function = lean(ca.Function("chart", inputs, [program.condition]))
         return e.inline(function, [new["q"], bound["t1"], bound["par"]])[0][0]
 
     def _late(self, state, old, notes):
@@ -304,7 +304,7 @@ class _Writer:
         v1, tangent = e.inline(self.rest, [*(known[name] for name in program.symbols), q1, carried])
         p1 = [e.plus(a, b) for a, b in zip(carried, tangent, strict=True)]
         inputs = [*program.ends.values(), program.inputs["t1"], program.inputs["par"]]
-        monitor = _lean(ca.Function("monitor", inputs, [ca.densify(program.monitors)]))
+        monitor = lean(ca.Function("monitor", inputs, [ca.densify(program.monitors)]))
         g, hidden, energy, power = e.inline(monitor, [q1, p1, v1, known["t1"], known["par"]])[0]
         finite = e.compare("olt", e.intrinsic("fabs", energy), e.constant(float("inf")))
         return [*p1, *v1], self._noted(notes, g, hidden, energy, power), finite
@@ -341,7 +341,7 @@ class _Writer:
     ):
         """Emit one Newton loop; (solution, converged, iterations)."""
         e = self.e
-        function = _lean(
+        function = lean(
             ca.Function("newton", [*symbols, newton.unknowns], [newton.change, newton.measure])
         )
         graph, early = e.staged(function, [*values, []], {len(symbols)})
@@ -414,7 +414,7 @@ def _module(name: str, result: str, arguments: str, e: Emitter) -> str:
     return f"{declarations}\n{head}{{\nentry:\n{body}\n}}\n"
 
 
-def _lean(function: ca.Function) -> ca.Function:
+def lean(function: ca.Function) -> ca.Function:
     """The same function with common subexpressions computed once."""
     inputs = function.sx_in()
     outputs = function(*inputs) if function.n_out() > 1 else [function(*inputs)]

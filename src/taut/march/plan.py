@@ -42,7 +42,7 @@ class Plan:
             )
         if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
             raise InputError(
-                "every must be a whole number", expected="every ≥ 1", received=repr(every)
+                "every must be a whole number from 1 on", expected="every ≥ 1", received=repr(every)
             )
         every = min(int(every), 2**62)
         ratio = duration / step

@@ -255,9 +255,15 @@ def _contradiction(mechanics, left, scale, label: str, what: str = "g") -> Const
     names = mechanics.system.constraint_names
     worst = np.flatnonzero(~(np.abs(left) <= UNMET * scale))
     listed = ", ".join(names[i] for i in worst[:6])
+    many = mechanics.c > 1
     return ConstraintError(
-        f"the constraints contradict each other near the start{label}: {listed}",
+        f"the constraints contradict each other near the start{label}: {listed}"
+        if many
+        else f"constraint {listed} cannot be met near the start{label}",
         expected=f"a state with {what} = 0",
         received="left over: " + ", ".join(f"{names[i]} = {left[i]:.3g}" for i in worst[:6]),
-        remedy="remove one of them, or start closer to a state that satisfies all",
+        remedy="remove one of them, or start closer to a state that satisfies all"
+        if many
+        else "start closer to a state that satisfies it; its gradient may vanish here, or another "
+        "constraint may stand against it",
     )

@@ -137,6 +137,13 @@ def continued(run: Trajectory, duration: float, progress: Any = None) -> Traject
             remedy="simulate from its last state with a smaller step"
             + ("" if run.batch is None else "; the others go on alone: run[i].continue_(…)"),
         )
+    if isinstance(duration, float | int) and 0 < duration < run.step * (1 - 1e-9):
+        raise InputError(
+            "the run cannot go on for less than a step",
+            expected=f"duration ≥ step = {run.step:g}",
+            received=duration,
+            remedy="go on for at least one step, or simulate from its last state with another",
+        )
     # After a shortened last step the grid of times starts anew at the last state.
     steps = np.zeros_like(ending.steps) if ending.short else ending.steps
     t0 = float(run.t[-1]) if ending.short else run.t0

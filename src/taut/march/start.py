@@ -105,7 +105,10 @@ def _array(name: str, value, n: int) -> np.ndarray:
         array = np.array(value, dtype=float)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"{name} is not an array of numbers", expected=f"{n} numbers", received=str(value)[:80]
+            f"{name} is not an array of numbers",
+            expected=f"{n} numbers",
+            received=str(value)[:80],
+            remedy="list them in the order of the system's coordinates",
         ) from error
     if array.ndim == 0 and name != "q0":
         array = np.full(n, float(array))

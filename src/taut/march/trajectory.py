@@ -93,19 +93,39 @@ class Trajectory:
         return values.reshape(*self.q.shape[:-1], *values.shape[1:])
 
     @cached_property
+    def _observed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(g, G q̇ + ∂g/∂t, energy), by the same compiled operations that monitored the steps."""
+        c, shop = self.system.c, workshop(self.system)
+        if not shop.small:
+            m, par = self._mechanics, self._par
+            return (
+                self._along(lambda q, v, p, t: m.g(q, t, par)),
+                self._along(lambda q, v, p, t: m.hidden(q, v, t, par)),
+                self._along(lambda q, v, p, t: m.energy(q, v, p, t, par)),
+            )
+        found = self._along(lambda *state: apply_map(shop.observed(), self._rows(*state)))
+        return found[..., :c], found[..., c : 2 * c], found[..., 2 * c]
+
+    def _rows(self, q, v, p, t) -> np.ndarray:
+        """States with the time and the parameters, as compiled maps read them."""
+        par = self._par
+        spread = np.broadcast_to(par, (len(q), len(par)))
+        return np.ascontiguousarray(np.hstack([q, v, p, t[:, None], spread]))
+
+    @property
     def energy(self) -> np.ndarray:
         """Energy v·L_v − L (or H), shape (N,)."""
-        return self._along(lambda q, v, p, t: self._mechanics.energy(q, v, p, t, self._par))
+        return self._observed[2]
 
-    @cached_property
+    @property
     def constraints(self) -> np.ndarray:
         """g(q, t), shape (N, c)."""
-        return self._along(lambda q, v, p, t: self._mechanics.g(q, t, self._par))
+        return self._observed[0]
 
-    @cached_property
+    @property
     def hidden(self) -> np.ndarray:
         """G q̇ + ∂g/∂t, shape (N, c)."""
-        return self._along(lambda q, v, p, t: self._mechanics.hidden(q, v, t, self._par))
+        return self._observed[1]
 
     @cached_property
     def multipliers(self) -> np.ndarray:
@@ -123,9 +143,7 @@ class Trajectory:
         if not shop.small:
             rows = zip(q, v, p, t, strict=True)
             return np.array([self._mechanics.accelerations(*row, par)[1] for row in rows])
-        spread = np.broadcast_to(par, (len(q), len(par)))
-        rows = np.ascontiguousarray(np.hstack([q, v, p, t[:, None], spread]))
-        kept = apply_map(shop.multipliers(self.keep), rows)
+        kept = apply_map(shop.multipliers(self.keep), self._rows(q, v, p, t))
         if len(self.keep) == c:
             return kept
         full = np.zeros((len(q), c))

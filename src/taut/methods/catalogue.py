@@ -31,4 +31,5 @@ def method_of(given: str | Method) -> Method:
         "method is neither a name nor a method",
         expected="one of " + ", ".join([*CATALOGUE, "auto"]) + ", or a method object",
         received=repr(given),
+        remedy=f"make one of the class: {given.__name__}(…)" if isinstance(given, type) else None,
     )

@@ -151,7 +151,8 @@ class Vocabulary:
                 f"{where} contains {', '.join(sorted(unknown))}, which the system does not know",
                 expected="only " + ", ".join(sorted(self._ours)),
                 received=str(expr)[:120],
-                remedy="add it to coordinates, or give it a value in parameters={…}",
+                remedy="add it to coordinates, or give it a value in parameters={…}; "
+                "velocities and momenta come from taut.velocities(q) and taut.momenta(q)",
             )
         return expr.xreplace(table) if table else expr
 

@@ -525,7 +525,9 @@ def _number(value: Any, what: str) -> float:
         number = float(value)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"{what} is not a number", expected="a finite number", received=repr(value)
+            f"{what} is not a number",
+            expected="one finite number (all trajectories of a batch share it)",
+            received=repr(value)[:80],
         ) from error
     if not np.isfinite(number):
         raise InputError(f"{what} is not finite", expected="a finite number", received=number)

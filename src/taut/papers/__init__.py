@@ -54,7 +54,7 @@ PAPERS: dict[str, Paper] = {
     for paper in (
         Paper(
             "zg",
-            "Integration of constrained dynamical system via analytical structural mechanics",
+            "Integration of constrained dynamical systems via analytical structural mechanics",
             "Zhong Wanxie & Gao Qiang, Journal of Dynamics and Control 4(3), 2006",
             "taut.papers.zg",
         ),

@@ -78,7 +78,8 @@ def page_of(study: Study) -> Page:
 def _summary(page: Page, study: Study) -> None:
     page.heading("In short", "short")
     page.text(
-        "Every figure below is drawn from runs of ZG's time element in taut, with the paper's data "
+        "Every figure below is drawn from runs in taut, of ZG's time element unless another method "
+        "is named, with the paper's data "
         "and steps; the text gives no durations, so they are ours. The method does what the paper "
         "says: constraints hold to round-off at every station, and the energy oscillates between "
         "two values without drift, also over 10⁵ steps. Two of the three printed energies belong "

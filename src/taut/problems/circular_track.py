@@ -41,8 +41,9 @@ def circular_track() -> Problem:
         exact_multipliers=exact_multipliers,
         facts=(
             Fact("the energy is 2t²: at the start", SOURCE, t=1.0, energy=2.0, multipliers=(2.0,)),
+            Fact("the energy is 2t²: at the end", SOURCE, t=5.0, energy=50.0),
             Fact(
-                "the energy is 2t²: at the end", SOURCE, t=5.0, energy=50.0, multipliers=(50.0,),
+                "place, velocity and multiplier at the end", SOURCE, t=5.0, multipliers=(50.0,),
                 q=(np.sin(25.0), np.cos(25.0)), v=(10 * np.cos(25.0), -10 * np.sin(25.0)),
             ),
         ),
