@@ -127,6 +127,7 @@ def _draw_path(axes: Any, run: Trajectory, place: Point, colour: str, points: in
     strides = np.linalg.norm(np.diff(path, axis=0), axis=1)
     typical = float(np.median(strides)) / extent if extent > 0 else 0.0
     look: dict[str, Any] = {"color": colour, "label": f"path {place.name}".strip()}
+    points = max(points, len(path) if len(path) <= 1.2 * points else 0)  # a few more do not matter
     skip = -(-len(path) // points)
     if typical > 0.1:  # stored too rarely for a line to mean anything
         axes.plot(*path[::skip].T, ".", ms=1.2, mew=0, **look)
