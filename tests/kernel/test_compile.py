@@ -72,9 +72,9 @@ def test_the_state_has_the_announced_length(keep):
     q, v = np.array([0.6, 0.8]), np.array([0.8, -0.6])
     for backend in ("fused", "assembled"):
         step = shop.step(Rattle(), keep=keep, backend=backend)
-        # q, p, v, two compensations, the carried momentum, the last move, a scale; then what
-        # Newton remembers.
-        assert step.slots == 7 * 2 + 1 + len(step.first_memory(q, v, v))
+        # q, p, v, two compensations, the carried momentum, the last move, the floor of each
+        # coordinate; then what Newton remembers.
+        assert step.slots == 8 * 2 + len(step.first_memory(q, v, v))
 
 
 def test_compiled_multipliers_are_the_numeric_ones(rng):

@@ -518,3 +518,40 @@ def test_solve_is_dense_or_sparse(n, rng):
     matrix = sparse.csr_matrix(np.diag(rng.uniform(1, 2, n)) + np.diag(np.full(n - 1, 0.3), 1))
     for right in (rng.uniform(-1, 1, n), rng.uniform(-1, 1, (n, 3))):
         assert np.allclose(matrix @ solve(matrix, right), right, rtol=0, atol=1e-13)
+
+
+def test_masses_that_differ_by_any_factor_have_their_multipliers():
+    """λ of a heavy and of a light pendulum in one system are those of each alone."""
+    a, b, c, d = q = taut.coordinates("a b c d")
+    rods = [a**2 + b**2 - 1, c**2 + d**2 - 1]
+    both = taut.System(
+        q, mass=[1e12, 1e12, 1e-12, 1e-12], potential=1e13 * b + 1e-11 * d, constraints=rods
+    )
+    place, pace = np.array([0.6, -0.8, 0.6, -0.8]), np.array([0.8, 0.6, 0.8, 0.6])
+    mechanics, none = Mechanics(both), np.zeros(0)
+    p = mechanics.momentum(place, pace, 0.0, none)
+    rates, lam = mechanics.accelerations(place, pace, p, 0.0, none)
+    np.testing.assert_allclose(lam / [1e12, 1e-12], [4.5, 4.5], rtol=1e-12)
+    np.testing.assert_allclose(rates[:2], rates[2:], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kinetic", "constant"),
+    [("u**2 + w**2", True), ("u**2*x + w**2", False), ("u**4 + w**2", False),
+     ("u**2*(2 + sin(t)) + w**2", False), ("k*u**2 + u*w + w**2", True)],
+)  # fmt: skip
+def test_whether_the_mass_is_constant(kinetic, constant):
+    q = taut.coordinates("x y")
+    u, w = taut.velocities(q)
+    k = sp.Symbol("k")
+    names = {"x": q[0], "u": u, "w": w, "t": taut.t, "k": k}
+    energy = sp.sympify(kinetic, locals=names)
+    s = taut.System(q, kinetic=energy, parameters={"k": 2.0})
+    assert Mechanics(s).constant_mass == constant
+
+
+def test_whether_the_mass_of_a_hamiltonian_is_constant():
+    q = taut.coordinates("x y")
+    px, py = taut.momenta(q)
+    for energy, constant in ((px**2 + py**2 + q[0], True), (px**4 + py**2 + px**2, False)):
+        assert Mechanics(taut.System(q, hamiltonian=energy)).constant_mass == constant

@@ -71,10 +71,10 @@ class Stepper:
         ).T
         chart = best_chart(shop.mechanics, q[:, 0], 0.0, none, (0,)) if method.charted else None
         self.step = shop.step(method, keep=(0,), lanes=lanes, chart=chart, backend=backend)
-        scale = np.full((1, lanes), 1e-7)
+        floor = np.full((2, lanes), 1e-7)
         memory = self.step.first_memory(q, p, v)
         memory = memory if memory.ndim == 2 else memory[:, None]
-        self.state = np.concatenate([q, p, v, 0 * q, p, 0 * q, H * v, scale, memory])
+        self.state = np.concatenate([q, p, v, 0 * q, p, 0 * q, H * v, floor, memory])
         assert self.state.shape == (self.step.slots, lanes)
         self.notes = np.zeros((len(NOTES), lanes))
         self.par = np.zeros(len(PAR))
@@ -222,8 +222,23 @@ def test_a_chart_is_left_as_soon_as_its_condition_is_below_the_threshold():
     assert shorter.notes[CHART, 0] >= 0.7
 
 
-def test_the_last_move_is_carried():
-    one = Stepper(system("plain"), Rattle())
+@pytest.mark.parametrize("backend", ["fused", "assembled"])
+def test_the_last_move_is_carried(backend):
+    one = Stepper(system("plain"), Rattle(), backend=backend)
     q = one.state[:2].copy()
     one(0, 1)
-    np.testing.assert_allclose(one.state[6 * 2 : HEAD * 2], one.state[:2] - q, rtol=1e-12)
+    np.testing.assert_allclose(one.state[6 * 2 : 7 * 2], one.state[:2] - q, rtol=1e-12)
+
+
+@pytest.mark.parametrize("backend", ["fused", "assembled"])
+@pytest.mark.parametrize("part", [6, 7], ids=["move", "floor"])
+def test_newton_is_measured_against_each_size(part, backend):
+    """The larger a coordinate counts, the sooner Newton stops."""
+    trips = []
+    for size in (1.0, 1e14):
+        one = Stepper(system("plain"), Rattle(), backend=backend)
+        one.state[HEAD * 2 :] = 0  # a bad guess
+        one.state[part * 2 : (part + 1) * 2] = size
+        one(0, 1)
+        trips.append(one.notes[NOTES.index("iterations"), 0])
+    assert trips[1] < trips[0]

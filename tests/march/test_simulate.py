@@ -761,3 +761,156 @@ def test_a_start_in_the_origin_without_constraints(method):
     run = taut.simulate(s, q0=[0, 0], v0=0, duration=1.5, step=0.01, method=method)
     assert same(run.q[:100], np.zeros((100, 2)))
     assert abs(run.q[-1]).min() > 0.05
+
+
+@pytest.mark.parametrize("far", [1e8, 1e12])
+def test_a_distant_coordinate_does_not_loosen_the_others(far):
+    """A coordinate counts with those it shares a constraint with, not with the largest of all."""
+    s = taut.System([a, x, y], mass=[1, 1, 1], potential=10 * y, constraints=[x**2 + y**2 - 1])
+    run = taut.simulate(s, q0=[far, 1, 0], v0=0, duration=10, step=0.1)
+    assert run.certificate.max_g < 2e-15
+
+
+@pytest.mark.parametrize("h", [1e-3, 1e-4, 1e-5])
+def test_a_circle_through_the_origin_written_without_a_constant(h):
+    """Every summand is zero at the start; the length of the problem is the circle's radius."""
+    s = taut.System(
+        [x, y], mass=[1, 1], potential=10 * y, constraints=[x**2 + 2 * x + y**2 + 2 * y]
+    )
+    run = taut.simulate(s, q0=[0, 0], v0=0, duration=2, step=h, every=1000)
+    assert run.certificate.max_g < 1e-14
+
+
+def test_tiny_units_at_rest_until_the_force_sets_in():
+    size = 1e-12
+    push = sp.Piecewise((0, taut.t < 0.5), (10 * size, True))
+    circle = x**2 + 2 * size * x + y**2
+    s = taut.System([x, y], mass=[1, 1], forces=[push, push / 3], constraints=[circle])
+    run = taut.simulate(s, q0=[0, 0], v0=0, duration=3, step=0.01)
+    assert abs(run.q).max() > size / 2
+    assert abs(run.constraints).max() < 1e-14 * size**2
+
+
+@pytest.mark.parametrize("method", ["rattle", "symplectic-euler", "time-element"])
+def test_a_coordinate_at_zero_is_measured_by_its_move(method):
+    """Crossing an axis, where |q| says nothing, takes no more iterations than elsewhere."""
+    s = taut.System([x], kinetic=taut.velocities([x])[0] ** 4 / 4, potential=x**2 / 2)
+    run = taut.simulate(s, q0=[1e-30], v0=1, duration=0.1, step=0.01, method=method)
+    assert run.certificate.most_iterations <= 6
+
+
+# ---- what the last step and the books say ----------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["rattle", "time-element", "time-element-independent"])
+def test_the_shortened_step_ends_at_its_own_time(driven, method):
+    run = taut.simulate(
+        driven, q0=[0, -1], v0=0, duration=1.237, step=0.05, project=True, method=method
+    )
+    assert run.t[-1] == pytest.approx(1.237, abs=1e-14)
+    assert run.certificate.max_g < 1e-14
+    assert abs(run.constraints[-1]).max() < 1e-14
+
+
+def test_the_work_begins_with_the_first_power(driven):
+    """The trapezoidal sum of the power, with the multipliers of the start in it."""
+    run = taut.simulate(driven, q0=[0, -1], v0=[1, 0], duration=0.05, step=0.01, project=True)
+    m = run._mechanics
+    power = m.power(run.q, run.v, run.p, run.multipliers, run.t, np.zeros(0))
+    trapezoid = 0.01 * (power.sum() - (power[0] + power[-1]) / 2)
+    assert abs(power[0]) > 0.05
+    assert run.certificate.work == pytest.approx(trapezoid, rel=1e-12)
+
+
+def test_a_chart_is_changed_at_the_present_time():
+    """The rod turns: which coordinate is bound depends on when one asks."""
+    turned = x * sp.cos(taut.t) + y * sp.sin(taut.t)
+    s = taut.System([x, y], mass=[1, 1], constraints=[turned - 1])
+    run = taut.simulate(
+        s, q0=[1, 0], v0=[0, 1], t0=0.0, duration=7, step=0.01, method="time-element-independent"
+    )
+    assert run.certificate.charts >= 4
+    assert run.certificate.max_g < 1e-14
+    other = taut.simulate(s, q0=[1, 0], v0=[0, 1], duration=7, step=0.01, method="time-element")
+    np.testing.assert_allclose(run.q, other.q, atol=1e-12)
+
+
+def test_a_change_of_chart_carries_the_compensation(pendulum):
+    """Both forms agree to round-off over many changes only if nothing is lost at them."""
+    settings = {"q0": [0, -1], "v0": [7, 0], "duration": 400, "step": 0.01, "every": 100}
+    one = taut.simulate(pendulum, **settings, method="time-element")
+    two = taut.simulate(pendulum, **settings, method="time-element-independent")
+    assert two.certificate.charts > 500
+    assert abs(one.energy - two.energy).max() < 2e-12
+    assert abs(one.q - two.q).max() < 5e-11
+
+
+# ---- interrupted and continued ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_an_interrupted_batch_with_a_short_last_step(pendulum, starts, monkeypatch, groups):
+    """Those that have made the short step wait there for the others."""
+    monkeypatch.setenv("TAUT_THREADS", "1")
+    run_of = importlib.import_module("taut.march.run").Run
+    drive, count = run_of._drive, []
+
+    def driven_some(self, group, bar):
+        count.append(group)
+        drive(self, group, bar)
+        if len(count) == groups:
+            self._stop()
+
+    q0, v0 = starts(19)
+    settings = {"q0": q0, "v0": v0, "step": 0.01, "every": 3}
+    whole = taut.simulate(pendulum, duration=1.055, **settings)
+    monkeypatch.setattr(run_of, "_drive", driven_some)
+    with pytest.raises(taut.Interrupted) as caught:
+        taut.simulate(pendulum, duration=1.055, **settings)
+    monkeypatch.setattr(run_of, "_drive", drive)
+    part = caught.value.partial
+    assert part.ending.short
+    assert part.ending.steps.min() == 0
+    assert part[0].ending.short
+    assert not part[18].ending.short
+    assert same_runs(part.continue_(1.0), whole.continue_(1.0))
+    alone = part[18].continue_(1.0)
+    assert same_runs(
+        alone, taut.simulate(pendulum, q0=q0[18], v0=v0[18], duration=1, step=0.01, every=3)
+    )
+
+
+def test_going_on_watches_redundant_constraints():
+    bend = sp.Piecewise((0, taut.t < 1), ((taut.t - 1) ** 3, True))
+    circle = x**2 + y**2 - 1
+    s = taut.System([x, y], mass=[1, 1], potential=10 * y, constraints=[circle, 2 * circle + bend])
+    run = taut.simulate(s, q0=[1, 0], v0=0, duration=0.5, step=0.01)
+    with pytest.raises(taut.ConstraintError, match="g1 does not hold") as caught:
+        run.continue_(1.5)
+    assert len(caught.value.partial) == 201
+
+
+def test_a_batch_whose_charts_leave_different_unknowns():
+    u = taut.velocities([x, y])[0]
+    s = taut.System(
+        [x, y], mass=[1, 1], potential=10 * y, constraints=[x**2 + y**2 - 1], forces=[-(u**3), 0]
+    )
+    q0 = [[1, 0], [0, 1], [0.6, -0.8]]
+    settings = {"v0": 0, "duration": 1, "step": 0.01, "method": "time-element-independent"}
+    batch = taut.simulate(s, q0=q0, **settings)
+    for i, q in enumerate(q0):
+        assert same_runs(batch[i], taut.simulate(s, q0=q, **settings))
+
+
+def test_what_was_never_reached_has_no_multipliers(cusp):
+    """Rows of NaN stay NaN, also where constraints are redundant."""
+    both = taut.System(
+        [x, y], mass=[1, 1], potential=10 * x, constraints=[y**2 - x**3, 2 * y**2 - 2 * x**3]
+    )
+    with pytest.raises(taut.StepError) as caught:
+        taut.simulate(both, q0=[[1, 1], [0.04, 0.008]], v0=0, duration=0.1, step=0.01)
+    part = caught.value.partial
+    reached = np.isfinite(part.q[..., 0])
+    assert not reached.all()
+    for values in (part.multipliers, part.reactions):
+        assert same(np.isfinite(values[..., 0]), reached)

@@ -6,6 +6,9 @@ import sympy as sp
 from scipy.optimize import minimize
 
 import taut
+from taut.kernel.compile import workshop
+from taut.kernel.evaluate import Snapshot
+from taut.march.start import smallest_sizes
 
 x, y, z = taut.coordinates("x y z")
 a, b = taut.coordinates("a b")
@@ -490,3 +493,72 @@ def test_a_large_system_is_projected_too():
     np.testing.assert_allclose(error.q[::2], np.arange(1, n + 1), rtol=1e-13)
     run = taut.simulate(s, q0=q0, v0=0, project=True, duration=0.01, step=0.001)
     assert abs(run.constraints).max() < 1e-12
+
+
+# ---- a batch is judged as its rows -------------------------------------------------------------
+
+
+def test_a_singular_row_of_a_batch_is_found():
+    s = taut.System([x, y, z], mass=[1, 1, 1], constraints=[z - x * y, z])
+    with pytest.raises(taut.ConstraintError, match=r"start\[1\] is a singular configuration"):
+        taut.simulate(s, q0=[[1, 0, 0], [0, 0, 0]], v0=0, duration=0.1, step=0.01)
+
+
+@pytest.mark.parametrize("gap", [1e-3, 1e-8, 1e-12, 0.0])
+def test_a_row_with_a_small_gradient_is_judged_as_it_is_alone(gap):
+    s = taut.System([x, y, z], mass=[1, 1, 1], constraints=[x * y, z])
+    settings = {"v0": 0, "duration": 0.1, "step": 0.01}
+
+    def outcome(q0):
+        try:
+            return taut.simulate(s, q0=q0, **settings).q[..., -1, :].tolist()
+        except taut.TautError as error:
+            return type(error)
+
+    alone, both = outcome([0, gap, 0]), outcome([[0, 1, 0], [0, gap, 0]])
+    assert both == alone if isinstance(alone, type) else both[1] == alone
+    assert (alone is taut.ConstraintError) == (gap == 0.0)
+
+
+def test_rows_with_other_redundant_constraints_are_refused():
+    """The first constraint is empty on the left, and says all on the right."""
+    s = taut.System([x, y], mass=[1, 1], constraints=[y * sp.Max(x, 0) ** 2, y])
+    settings = {"v0": 0, "duration": 0.1, "step": 0.01}
+    assert taut.simulate(s, q0=[1, 0], **settings).keep == (0,)
+    assert taut.simulate(s, q0=[-1, 0], **settings).keep == (1,)
+    with pytest.raises(taut.ConstraintError, match=r"start\[1\] has other redundant constraints"):
+        taut.simulate(s, q0=[[1, 0], [-1, 0]], **settings)
+
+
+def test_sizes_at_rest_in_the_origin_are_those_of_the_push_to_come():
+    s = taut.System([x, y], mass=[1, 2], forces=[1e-9 * sp.sin(taut.t), 0])
+    zero = np.zeros((1, 2))
+    here = Snapshot(workshop(s).mechanics, zero, zero, zero, 0.0, np.zeros(0))
+    (found,) = smallest_sizes(here, 0.01)
+    np.testing.assert_allclose(found, 1e-7 * 1e-4 * 1e-9 * np.sin(0.01), rtol=1e-12)
+
+
+def test_sizes_are_shared_by_the_coordinates_of_a_constraint():
+    s = taut.System([x, y, z], mass=[1, 1, 1], constraints=[x**2 + y**2 - 1])
+    q, rest = np.array([[1, 0, 1e6]]), np.zeros((1, 3))
+    here = Snapshot(workshop(s).mechanics, q, rest, rest, 0.0, np.zeros(0))
+    (found,) = smallest_sizes(here, 0.01)
+    np.testing.assert_allclose(found, [1e-7, 1e-7, 0.1], rtol=1e-12)
+
+
+def test_a_batch_tells_that_a_row_was_projected():
+    s = taut.System([x, y], mass=[1, 1], constraints=[x**2 + y**2 - 1])
+    settings = {"v0": 0, "duration": 0.1, "step": 0.01, "project": True}
+    assert not taut.simulate(s, q0=[[1, 0], [0, 1]], **settings).projected
+    assert taut.simulate(s, q0=[[1, 0], [0, 1.1]], **settings).projected
+    assert taut.simulate(s, q0=[[1.1, 0], [0, 1]], **settings).projected
+
+
+@pytest.mark.parametrize("mass", ["of q", "of v"])
+def test_a_row_with_a_singular_mass_is_found(mass):
+    u, w = taut.velocities([x, y])
+    kinetic = (x**2 * u**2 + w**2) / 2 if mass == "of q" else u**4 + w**2 / 2
+    s = taut.System([x, y], kinetic=kinetic)
+    start = {"of q": ([[1, 0], [0, 1]], 0), "of v": ([[1, 0], [1, 0]], [[1, 0], [0, 1]])}[mass]
+    with pytest.raises(taut.InputError, match=r"singular at the start\[1\]"):
+        taut.simulate(s, q0=start[0], v0=start[1], duration=0.1, step=0.01)

@@ -125,7 +125,7 @@ class _Layout:
         self.bank: dict[str, int] = {}
         self.spaces: dict[str, str] = dict(step.spaces)
         self.end = 0
-        for name in ("q", "result", "v", "cq", "p", "cp", "move"):
+        for name in ("q", "result", "v", "cq", "p", "cp", "move", "floor"):
             self._place(name, "q")
         self.scalars = self._reserve(len(SCALARS))
         self.par = self._reserve(len(system.parameters))
@@ -177,7 +177,7 @@ class _Layout:
 
     def program(self) -> AssembledProgram:
         step, stages = self.step, []
-        memory = HEAD * self.n + 1
+        memory = HEAD * self.n
         guesses, sizes = [], []
         for plan in self.plans:
             if isinstance(plan, SolvePlan):

@@ -251,7 +251,7 @@ class Mechanics:
         right = scale * ((g @ free[..., None])[..., 0] + bend)
         found, rank = _least_squares(scale[:, :, None] * schur * scale[:, None, :], right)
         multipliers = scale * found
-        for i in np.flatnonzero(rank < self.c):
+        for i in np.flatnonzero((rank < self.c) & np.all(np.isfinite(multipliers), axis=1)):
             multipliers[i] = np.linalg.lstsq(g[i].T, g[i].T @ multipliers[i], rcond=1e-12)[0]
         return free - (response @ multipliers[..., None])[..., 0], multipliers
 
@@ -277,7 +277,9 @@ class Mechanics:
 
 def _least_squares(matrix: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The solutions of least norm of many square systems, and their ranks."""
-    u, s, vt = np.linalg.svd(matrix)
+    known = np.all(np.isfinite(matrix), axis=(1, 2)) & np.all(np.isfinite(right), axis=1)
+    right = np.where(known[:, None], right, np.nan)  # states that were never reached
+    u, s, vt = np.linalg.svd(np.where(known[:, None, None], matrix, 0.0))
     large = s > 1e-12 * s.max(axis=1, keepdims=True)
     along = (np.swapaxes(u, 1, 2) @ right[..., None])[..., 0]
     along = np.where(large, along / np.where(large, s, 1.0), 0.0)

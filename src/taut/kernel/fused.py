@@ -6,8 +6,8 @@ LLVM function.
 
 State of a step, in this order: q, p and v (the result, p and v tangent), the compensation of q,
 the carried momentum (which may lack the part that makes p tangent), its compensation, the last
-move of q, a scale (the smallest coordinate size that matters), and for every Newton unknown its
-last three values.
+move of q, the floor of each coordinate (the smallest size that matters), and for every Newton
+unknown its last three values.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from taut.model.system import System
 
 SX = ca.SX
 HISTORY = 3  # values of each Newton unknown that the guess is extrapolated from
-HEAD = 7  # vectors of length n at the beginning of the state
+HEAD = 8  # vectors of length n at the beginning of the state
 
 
 @dataclass
@@ -76,12 +76,14 @@ class FusedProgram:
     @property
     def slots(self) -> int:
         """Length of the state."""
-        return HEAD * self.n + 1 + self.memory
+        return HEAD * self.n + self.memory
 
     @property
     def needs_velocity(self) -> bool:
         """Whether a step depends on the velocity that the one before it found."""
-        solved = [x for newton in self.newtons for x in (newton.residual, newton.change)]
+        solved = [
+            x for newton in self.newtons for x in (newton.residual, newton.change, newton.measure)
+        ]
         ends = (self.dq, self.dp, self.v1, self.tangent)
         return ca.depends_on(ca.vertcat(*solved, *ends), self.inputs["v"])
 
@@ -92,7 +94,7 @@ class FusedProgram:
 
     def last_solution(self, state: np.ndarray) -> np.ndarray:
         """What Newton found in the last step, read off the state's memory."""
-        at, found = HEAD * self.n + 1, []
+        at, found = HEAD * self.n, []
         for newton in self.newtons:
             size = newton.unknowns.numel()
             found.append(state[at : at + size])
@@ -109,7 +111,7 @@ class FusedStep:
         self.q, self.p, self.v = SX.sym("q", n), SX.sym("p", n), SX.sym("v", n)
         self.carry, self.move = SX.sym("cq", n), SX.sym("move", n)
         self.t, self.t1, self.h = SX.sym("t"), SX.sym("t1"), SX.sym("h")
-        self.scale = SX.sym("scale")
+        self.floor = SX.sym("floor", n)
         self.chart = chart
         self.guesses: list[tuple[SX, SX]] = []
         self.sums: list[tuple[SX, SX]] = []
@@ -188,7 +190,7 @@ def fuse(
     result = {name: SX.sym(name, operators.n) for name in ("q", "p", "v")}
     inputs = {
         "q": step.q, "cq": step.carry, "p": step.p, "v": step.v, "move": step.move,
-        "scale": step.scale, "t": step.t, "t1": step.t1, "h": step.h, "par": operators.par,
+        "floor": step.floor, "t": step.t, "t1": step.t1, "h": step.h, "par": operators.par,
         "memory": ca.vertcat(*(newton.history for newton in newtons)),
     }  # fmt: skip
     return FusedProgram(
@@ -278,7 +280,7 @@ class _End:
 def _newton(step: FusedStep, index: int, z: SX, residual: SX, watch: SX) -> Newton:
     change = solve_linear(ca.jacobian(residual, z), -residual)
     # h·|Δwatch| against the size of each coordinate; a sum, so that a NaN is not lost.
-    weights = step.h / (ca.fabs(step.q) + ca.fabs(step.move) + step.scale)
+    weights = step.h / (ca.fabs(step.q) + ca.fabs(step.move) + step.floor)
     response = ca.jacobian(watch, z)
     if ca.depends_on(response, z):
         measure = ca.dot(ca.fabs(ca.mtimes(response, change)), weights)

@@ -35,8 +35,8 @@ from taut.kernel.step_code import (
 SOLVE, ASSIGN, SUM = 0, 1, 2
 (
     N, C, STAGES, FIRST_STAGE, Q, RESULT, V, CQ, P, CP, Q1, V1, DQ, DP, TANGENT, G, HIDDEN,
-    ENERGY, POWER, SCALARS, PAR, PARS, CONSERVATIVE, LANES, IN, OUT, SCALE, P_END,
-    MOVE,
+    ENERGY, POWER, SCALARS, PAR, PARS, CONSERVATIVE, LANES, IN, OUT, P_END,
+    MOVE, FLOOR,
 ) = range(HEADER := 29)  # fmt: skip
 (
     KIND, PARTS, WORK, WORK_LENGTH, SIZE, BLOCKS, LINEAR, MEMORY, HISTORY_AT, ORDER, START, COLUMN,
@@ -127,10 +127,10 @@ class Machine:
             N: n, C: c, STAGES: len(table), FIRST_STAGE: first, SCALARS: scalars,
             PAR: parameters[0], PARS: parameters[1], CONSERVATIVE: int(conservative), LANES: lanes,
             IN: self._space(widest * lanes), OUT: self._space(longest * lanes),
-            SCALE: self._space(1),
         }  # fmt: skip
         names = {
-            Q: "q", RESULT: "result", V: "v", CQ: "cq", P: "p", CP: "cp", MOVE: "move",
+            Q: "q", RESULT: "result", V: "v", CQ: "cq", P: "p", CP: "cp",
+            MOVE: "move", FLOOR: "floor",
             Q1: "q_end", P_END: "p_end", V1: "v1", DQ: "dq", DP: "dp", TANGENT: "tangent",
             G: "g_end", HIDDEN: "hidden_end", ENERGY: "energy_end", POWER: "power_end",
         }  # fmt: skip
@@ -310,7 +310,7 @@ def solve(ints, floats, base, stage):
     matrix = floats[work + size + 1 : work + size + 1 + slots]
     row = floats[ints[stage + ROW] : ints[stage + ROW] + size]
     right = floats[ints[stage + RIGHT] : ints[stage + RIGHT] + size]
-    h, scale = floats[ints[SCALARS] + 2], floats[ints[SCALE]]
+    h = floats[ints[SCALARS] + 2]
     guess(ints, floats, stage)
     last = 1e300
     for iteration in range(LIMIT):
@@ -331,7 +331,9 @@ def solve(ints, floats, base, stage):
                 if weight != 0.0:
                     moved += weight * row[at + i]
                 at += length
-            size_i = abs(floats[ints[Q] + i]) + abs(floats[ints[MOVE] + i]) + scale
+            size_i = (
+                abs(floats[ints[Q] + i]) + abs(floats[ints[MOVE] + i]) + floats[ints[FLOOR] + i]
+            )
             relative = h * abs(moved) / size_i
             if not relative <= measure:
                 measure = relative
@@ -427,15 +429,13 @@ def take_notes(ints, floats, notes, iterations):
 def exchange(ints, floats, state, out):
     """Copy the state into the bank, or (`out`) back."""
     n = ints[N]
-    places = (ints[Q], ints[RESULT], ints[V], ints[CQ], ints[P], ints[CP], ints[MOVE])
+    places = (ints[Q], ints[RESULT], ints[V], ints[CQ], ints[P], ints[CP], ints[MOVE], ints[FLOOR])
     for k in range(HEAD):
         for i in range(n):
             if out:
                 state[k * n + i] = floats[places[k] + i]
             else:
                 floats[places[k] + i] = state[k * n + i]
-    if not out:
-        floats[ints[SCALE]] = state[HEAD * n]
     for k in range(ints[STAGES]):
         stage = ints[FIRST_STAGE] + STAGE_LENGTH * k
         if ints[stage + KIND] == SOLVE and not ints[stage + LINEAR]:
@@ -508,7 +508,7 @@ def _steps(context, state, par, notes, count, store, until, every):
     ints = carray(_pointer(where[0]), (where[1],), np.int64)  # pyright: ignore
     floats = carray(_pointer(where[2]), (where[3],), np.float64)  # pyright: ignore
     n = ints[N]
-    slots = HEAD * n + 1
+    slots = HEAD * n
     for k in range(ints[STAGES]):
         stage = ints[FIRST_STAGE] + STAGE_LENGTH * k
         if ints[stage + KIND] == SOLVE and not ints[stage + LINEAR]:

@@ -42,7 +42,7 @@ NOTES = (
     "most_iterations", "work", "power", "gross_work", "chart", "ok",
 )  # fmt: skip
 CONSERVATIVE = NOTES[:8]  # what a conservative system needs to touch
-INVARIANT = ("scale", "h", "par")  # inputs of a step that do not change from step to step
+INVARIANT = ("floor", "h", "par")  # inputs of a step that do not change from step to step
 UNUSED = "poison"
 SIGNATURE = (
     "ptr %context, ptr noalias %state, ptr noalias readonly %par, ptr noalias %notes, i64 %count, "
@@ -66,7 +66,7 @@ class _Writer:
         self.slots = {name: range(i * n, (i + 1) * n) for name, i in at.items()}
         if program.needs_velocity:
             self.slots["v"] = range(2 * n, 3 * n)
-        self.slots["memory"] = range(HEAD * n + 1, program.slots)
+        self.slots["memory"] = range(HEAD * n, program.slots)
         self.names = CONSERVATIVE if program.conservative else NOTES[:-2]
         self.rest = lean(
             ca.Function(
@@ -172,7 +172,7 @@ class _Writer:
             part: [e.load("%state", i) for i in slots] for part, slots in self.slots.items()
         }
         self.shown = [e.load("%state", n + i) for i in range(2 * n)]
-        self.scale = e.load("%state", HEAD * n)
+        self.floor = [e.load("%state", (HEAD - 1) * n + i) for i in range(n)]
         self.first_notes = {key: e.load("%notes", NOTES.index(key)) for key in self.names}
         self.par = {name: e.broadcast("%par", i) for i, name in enumerate(PAR)}
         count = self.program.inputs["par"].numel()
@@ -236,7 +236,7 @@ class _Writer:
         """Values of the program's inputs in this step."""
         e = self.e
         bound = {"v": [UNUSED] * self.program.n} | state
-        bound |= {"scale": [self.scale], "h": [self.par["h"]], "par": self.parameters}
+        bound |= {"floor": self.floor, "h": [self.par["h"]], "par": self.parameters}
         number = e.spread(e.put(f"uitofp i64 {k} to double"))
         now = e.put(f"fadd {e.type} {self.par['k']}, {number}")
         after = e.put(f"fadd {e.type} {now}, {e.constant(1.0)}")
@@ -295,7 +295,7 @@ class _Writer:
     def _late(self, state, old, notes):
         """The rest of a step: (p and v of the result, notes, whether the energy is finite)."""
         e, program = self.e, self.program
-        known = {"scale": [self.scale], "h": [self.par["h"]], "par": self.parameters}
+        known = {"floor": self.floor, "h": [self.par["h"]], "par": self.parameters}
         for name, symbol in program.symbols.items():
             if name not in known:
                 entries = old.get(name, {})

@@ -118,20 +118,17 @@ class Run:
             here = replace(here, p=here.p + correction)
         q, v, p = here.q, here.v, here.p
         self.origin = np.concatenate([q, p, v], axis=1)
-        scales = smallest_sizes(here, self.plan.step)
+        floors = smallest_sizes(here, self.plan.step)
         self._make_groups([self._chart(x) for x in q])
         self.books[:, : loop.HEAD] = self._opened(here)[self.filled]
-        if not self.method.charted and self.shop.small:  # one call for all of a batch
-            inner = self._inner(self.groups[0].step, q.T, p.T, v.T, scales)
-        else:
-            steps = {member: g.step for g in self.groups for member in g.members}
-            rows = enumerate(zip(q, p, v, scales, strict=True))
-            inner = np.stack([self._inner(steps[i], *row) for i, row in rows], axis=1)
-        inner = inner[:, self.filled]
-        at = 0
-        for group in self.groups:
-            group.state[:] = inner[:, at : at + group.step.lanes]
-            at += group.step.lanes
+        if self.method.charted or not self.shop.small:  # one by one: charts may differ in length
+            for group, i in zip(self.groups, self.filled, strict=True):
+                group.state[:, 0] = self._inner(group.step, q[i], p[i], v[i], floors[i])
+            return
+        inner = self._inner(self.groups[0].step, q.T, p.T, v.T, floors.T)[:, self.filled]
+        wide = self.groups[0].step.lanes
+        for k, group in enumerate(self.groups):
+            group.state[:] = inner[:, k * wide : (k + 1) * wide]
 
     def resume(self, run: Trajectory, steps: np.ndarray, joint: int) -> None:
         """Set up the inner states from where `run` ended.
@@ -194,11 +191,10 @@ class Run:
             return None
         return best_chart(self.shop.mechanics, q, self.plan.t0, self.values, self.keep)
 
-    def _inner(self, step: CompiledStep, q, p, v, scale) -> np.ndarray:
-        """The inner state before the first step: a column, or one column per lane."""
-        zero, scale = np.zeros_like(q), np.atleast_2d(scale) if q.ndim > 1 else [scale]
-        move, memory = self.plan.step * v, step.first_memory(q, p, v)
-        return np.concatenate([q, p, v, zero, p, zero, move, scale, memory])
+    def _inner(self, step: CompiledStep, q, p, v, floor) -> np.ndarray:
+        """The inner state before the first step: a column, or one column per trajectory."""
+        zero, move = np.zeros_like(q), self.plan.step * v
+        return np.concatenate([q, p, v, zero, p, zero, move, floor, step.first_memory(q, p, v)])
 
     def _opened(self, here: Snapshot) -> np.ndarray:
         """The heads of the books at the start."""
@@ -297,7 +293,7 @@ class Run:
         begin = time.perf_counter()
         step = self._compiled(1, chart)
         self.compiling += time.perf_counter() - begin
-        inner = self._inner(step, q, p, v, group.state[HEAD * n, 0])
+        inner = self._inner(step, q, p, v, q)
         inner[: HEAD * n] = group.state[: HEAD * n, 0]
         group.books[0, loop.CHARTS] += 1
         group.use(step, inner)
@@ -313,14 +309,14 @@ class Run:
         if group.step.chart is not None:
             self._switch(group)
         q, p, v = (group.state[i * n : (i + 1) * n, 0].copy() for i in range(3))
-        remembered = group.state[HEAD * n + 1 :, 0].copy()
+        remembered = group.state[HEAD * n :, 0].copy()
         fresh = group.step.first_memory(q, p, v)
         group.books[0, loop.FAILED_AT] = -1.0
-        group.state[HEAD * n + 1 :, 0] = fresh
+        group.state[HEAD * n :, 0] = fresh
         before = group.done
         group.advance(self.plan, 1)
         if group.done == before:
-            group.state[HEAD * n + 1 :, 0] = remembered
+            group.state[HEAD * n :, 0] = remembered
             return False
         return True
 
@@ -374,7 +370,7 @@ class Run:
             data = data[0]
         q, p, v = (data[..., i * n : (i + 1) * n] for i in range(3))
         short = self.plan.short and bool(steps.max() == self.plan.last)
-        ending = Ending(states, books, charts, steps, short)
+        ending = Ending(states, books, charts, steps, short, self.plan.end_step)
         return Trajectory(
             system=self.system, method=self.method, t=times, q=q, v=v, p=p, t0=self.plan.t0,
             step=self.plan.step, every=self.plan.every, parameters=dict(parameters),
@@ -390,9 +386,9 @@ def one_step(step: CompiledStep, q, v, p, t: float, h: float, par) -> tuple[np.n
     books[:, : loop.HEAD] = loop.opened(energy0=np.zeros(1))
     group = Group([0], step, np.concatenate([np.zeros(len(PAR)), par]), books, store)
     mechanics = workshop(step.system).mechanics
-    (scale,) = smallest_sizes(Snapshot(mechanics, q[None], v[None], p[None], t, par), h)
+    (floor,) = smallest_sizes(Snapshot(mechanics, q, v, p, t, par).rows(), h)
     group.state[:, 0] = np.concatenate(
-        [q, p, v, 0 * q, p, 0 * q, h * v, [scale], step.first_memory(q, p, v)]
+        [q, p, v, 0 * q, p, 0 * q, h * v, floor, step.first_memory(q, p, v)]
     )
     group.par[PAR.index("threshold")] = -1.0
     group.advance(plan, 1)

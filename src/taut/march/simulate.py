@@ -144,6 +144,11 @@ def continued(run: Trajectory, duration: float, progress: Any = None) -> Traject
             received=duration,
             remedy="go on for at least one step, or simulate from its last state with another",
         )
+    if ending.short and np.ptp(ending.steps):  # some of a batch have not come to the short step
+        last = int(ending.steps.max())
+        plan = Plan(run.t0, run.step, ending.end_step, int(ending.steps.min()), last, run.every)
+        run = _went_on(run, plan, ending.steps, plan.rows_up_to(plan.first, run.t), progress)
+        ending = run.ending
     # After a shortened last step the grid of times starts anew at the last state.
     steps = np.zeros_like(ending.steps) if ending.short else ending.steps
     t0 = float(run.t[-1]) if ending.short else run.t0
@@ -151,10 +156,16 @@ def continued(run: Trajectory, duration: float, progress: Any = None) -> Traject
     plan = replace(plan, first=int(steps.min()))  # those that are behind catch up
     # The last state of the first part is kept only if one long run would have kept it.
     joint = len(run.t) if ending.short else plan.rows_up_to(plan.first, run.t)
-    shop = workshop(run.system)
+    joined = _went_on(run, plan, steps, joint, progress)
+    _check_dropped(joined)
+    return joined
+
+
+def _went_on(run: Trajectory, plan: Plan, steps: np.ndarray, joint: int, progress) -> Trajectory:
+    """`run` up to row `joint`, and `plan` after that."""
     values = np.array([run.parameters[name] for name in run.system.parameters])
     with _roomy(plan):
-        work = Run(run.system, shop, run.method, plan, values, run.keep)
+        work = Run(run.system, workshop(run.system), run.method, plan, values, run.keep)
         work.resume(run, steps, joint)
     wall, error = work.march(progress)
     more = work.trajectory(

@@ -75,25 +75,67 @@ def prepare(mechanics: Mechanics, q0, v0, p0, t0: float, par: np.ndarray, projec
 
 
 def smallest_sizes(here: Snapshot, h: float) -> np.ndarray:
-    """For each row of a batch the smallest size of a coordinate that matters to Newton's method.
+    """For each row of a batch the smallest size of each coordinate that matters to Newton's method.
 
-    That is 1e−7 of what the start shows: of the largest coordinate, or, at rest in the origin, of
-    what the forces would move in a step if there were no constraints.  It is more where constraints
-    cannot be evaluated as exactly as that, say a circle of radius 1 through the origin.
+    Coordinates that occur in one constraint share their length: the largest of them, or, where they
+    begin at zero, the radius of curvature of their constraints, or what the forces would move them
+    in a step if there were no constraints.  1e−7 of that counts, and more where constraints cannot
+    be evaluated as exactly as that, say a circle of radius 1 that touches the origin.
     """
-    mechanics, q, v, p, t, par = here.mechanics, here.q, here.v, here.p, here.t, here.par
-    size = np.abs(q).max(axis=1) + h * np.abs(v).max(axis=1)
-    for i in np.flatnonzero(size == 0.0):
-        pushes = [mechanics.apply("force", s, par, q=q[i], v=v[i], p=p[i]) for s in (t, t + h)]
-        inverse = np.linalg.inv(mechanics.mass(q[i], v[i], p[i], t, par))
-        size[i] = max(h * h * np.abs(inverse @ f).max() for f in pushes)
-    smallest = 1e-7 * np.where((size > 0.0) & (size < np.inf), size, 1.0)
+    mechanics, eps = here.mechanics, np.finfo(float).eps
+    pairs = np.argwhere(mechanics.involved)  # constraint, coordinate
+
+    def shared(x: np.ndarray) -> np.ndarray:
+        over = _largest(x, pairs[:, ::-1], mechanics.c)
+        return np.maximum(x, _largest(over, pairs, mechanics.n))
+
+    slopes = shared(np.abs(here.gradients).max(axis=1, initial=0.0))
+    bends = shared(np.abs(_bends(here)).sum(axis=2))
+    curved = (slopes > 1e-300) & (bends > 1e-300)
+    radius = np.where(curved, slopes, 0.0) / np.where(curved, bends, 1.0)
+    length = np.maximum(shared(np.abs(here.q) + h * np.abs(here.v)), radius)
+    for i in np.flatnonzero(np.any(length == 0.0, axis=1)).tolist():
+        length[i] = np.where(length[i] > 0.0, length[i], shared(_pushed(here[i], h)[None])[0])
+    largest = length.max(axis=1, keepdims=True)
+    length = np.where(length > 0.0, length, np.where(largest > 0.0, largest, 1.0))
+    length = np.where(np.isfinite(length), length, 1.0)
     if mechanics.c == 0:
-        return smallest
-    rounding = np.finfo(float).eps * here.size
-    slopes = np.linalg.norm(here.gradients, axis=2)
-    noise = rounding / np.where(slopes > 0.0, slopes, np.inf)
-    return np.maximum(smallest, 1e8 * noise.max(axis=1))
+        return 1e-7 * length
+    steep = np.linalg.norm(here.gradients, axis=2)
+    noise = eps * here.size / np.where(steep > 0.0, steep, np.inf)
+    return np.maximum(1e-7 * length, 1e8 * _largest(noise, pairs, mechanics.n))
+
+
+def _largest(x: np.ndarray, pairs: np.ndarray, size: int) -> np.ndarray:
+    """For each row y with yⱼ = max xᵢ over the pairs (i, j)."""
+    found = np.zeros((len(x), size))
+    if len(pairs) > len(x):
+        np.maximum.at(found.T, pairs[:, 1], x.T[pairs[:, 0]])
+        return found
+    for i, j in pairs:
+        np.maximum(found[:, j], x[:, i], out=found[:, j])
+    return found
+
+
+def _pushed(here: Snapshot, h: float) -> np.ndarray:
+    """How far the forces would move the coordinates in a step from rest, now or a step later."""
+    mechanics, q, v, p, par = here.mechanics, here.q, here.v, here.p, here.par
+    inverse = np.linalg.inv(mechanics.mass(q, v, p, here.t, par))
+    pushes = (mechanics.apply("force", s, par, q=q, v=v, p=p) for s in (here.t, here.t + h))
+    return np.max([h * h * np.abs(inverse @ f) for f in pushes], axis=0)
+
+
+def _bends(here: Snapshot) -> np.ndarray:
+    """Second derivatives of the constraints, summed with weights that make cancelling unlikely."""
+    mechanics, t, par = here.mechanics, here.t, here.par
+    if mechanics.c == 0:
+        return np.zeros((len(here.q), mechanics.n, 0))
+    weights = np.random.default_rng(0).uniform(1, 2, mechanics.c)
+    if mechanics.n > LARGE:
+        found = [mechanics.derivative("push", "q", t, par, q=q, lam=weights) for q in here.q]
+        return np.array([abs(matrix).sum(axis=1) for matrix in found]).reshape(len(here.q), -1, 1)
+    spread = np.broadcast_to(weights, (len(here.q), mechanics.c))
+    return mechanics.derivatives("push", "q", t, par, q=here.q, lam=spread)
 
 
 def _array(name: str, value, n: int) -> np.ndarray:

@@ -34,7 +34,8 @@ class Ending:
     """What a run needs to go on bit by bit: inner states and books of every trajectory.
 
     `steps` counts those of each trajectory on the grid of times; they differ only where a batch was
-    stopped half-way.  `short` says that the last step was shortened.
+    stopped half-way.  `short` says that the last step, of the trajectories that have made it, was
+    `end_step` long and leaves the grid.
     """
 
     states: list[np.ndarray]
@@ -42,6 +43,7 @@ class Ending:
     charts: list[tuple[int, ...] | None]
     steps: np.ndarray
     short: bool
+    end_step: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,15 +151,11 @@ class Trajectory:
         full = np.zeros((len(q), c))
         full[:, list(self.keep)] = kept
         pushes = self._mechanics.push(q, t, full, par)
-        jacobians = [
-            self._mechanics.jacobian(a, s, par).toarray() for a, s in zip(q, t, strict=True)
-        ]
-        return np.array(
-            [
-                np.linalg.lstsq(g.T, f, rcond=1e-12)[0]
-                for g, f in zip(jacobians, pushes, strict=True)
-            ]
-        )
+        for i in np.flatnonzero(np.all(np.isfinite(pushes), axis=1)):
+            gradients = self._mechanics.gradients(q[i], t[i], par)
+            full[i] = np.linalg.lstsq(gradients.T, pushes[i], rcond=1e-12)[0]
+        full[~np.all(np.isfinite(pushes), axis=1)] = np.nan
+        return full
 
     @cached_property
     def reactions(self) -> np.ndarray:
@@ -236,7 +234,8 @@ class Trajectory:
             self.ending.books[[index]],
             [self.ending.charts[index]],
             self.ending.steps[[index]],
-            self.ending.short,
+            self.ending.short and bool(self.ending.steps[index] == self.ending.steps.max()),
+            self.ending.end_step,
         )
         return replace(self, q=self.q[index], v=self.v[index], p=self.p[index], ending=end)
 
