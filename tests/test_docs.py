@@ -76,3 +76,17 @@ def test_the_method_shown_in_contributing_works():
         assert run.certificate.max_g < 1e-14
         assert run.certificate.symplecticity < 1e-13
     assert np.log2(errors[0] / errors[1]) == pytest.approx(1, abs=0.1)
+
+
+def test_the_benchmarks_of_the_readme_are_those_of_their_page():
+    """Both are pasted from one run: the README's table follows from the page's lines."""
+    paste = runpy.run_path(str(ROOT / "benchmarks" / "paste.py"))
+    page, readme = ((ROOT / name).read_text() for name in ("docs/benchmarks.md", "README.md"))
+    lines = re.findall(r"^(\S.*?) {2,}([\d.e-]+) (?:ns|×)", page, re.MULTILINE)
+    rows = [{"name": name, "value": float(value)} for name, value in lines]
+    figures = re.compile(r"[\d.]+(?= (?:ns|×))")
+    shown = readme.split(paste["BEGIN"])[1].split("\n\n")[0]
+    ours, theirs = (figures.findall(text) for text in (paste["speed_table"](rows), shown))
+    assert len(ours) == 11
+    for one, two in zip(ours, theirs, strict=True):  # the page shows four digits
+        assert abs(float(one) - float(two)) <= 0.011 * max(1.0, float(two) / 10)
