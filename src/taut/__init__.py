@@ -26,25 +26,39 @@ if TYPE_CHECKING:
     from taut.march.simulate import simulate
     from taut.march.storage import load
     from taut.march.trajectory import Trajectory
-    from taut.methods import Method, ProjectedEuler, Rattle, SymplecticEuler, TimeElement
+    from taut.methods import (
+        GaussLobatto,
+        Lobatto,
+        Method,
+        ProjectedEuler,
+        Rattle,
+        SymplecticEuler,
+        SymplecticRK,
+        TimeElement,
+    )
     from taut.model import Equations, System, Term, coordinates, momenta, t, velocities
 
+# fmt: off
 # What each room gives to the front door: the imports above, for the interpreter.
 _ROOMS = {
     "taut.march.simulate": ("simulate",),
     "taut.march.storage": ("load",),
     "taut.march.trajectory": ("Trajectory",),
-    "taut.methods": ("Method", "ProjectedEuler", "Rattle", "SymplecticEuler", "TimeElement"),
+    "taut.methods": (
+        "GaussLobatto", "Lobatto", "Method", "ProjectedEuler", "Rattle", "SymplecticEuler",
+        "SymplecticRK", "TimeElement",
+    ),
     "taut.model": ("Equations", "System", "Term", "coordinates", "momenta", "t", "velocities"),
 }
+# fmt: on
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 _OPEN = ("diagnose", "kernel", "march", "methods", "model", "papers", "problems", "show")
 
 __all__ = [
-    "ConstraintError", "Equations", "FileError", "InconsistentStart", "InputError", "Interrupted",
-    "Method", "ModelError", "ProjectedEuler", "Rattle", "StepError", "SymplecticEuler", "System",
-    "TautError", "Term", "TimeElement", "Trajectory", "UnknownName", "__version__", "coordinates",
-    "load", "momenta", "simulate", "t", "velocities",
+    "ConstraintError", "Equations", "FileError", "GaussLobatto", "InconsistentStart", "InputError",
+    "Interrupted", "Lobatto", "Method", "ModelError", "ProjectedEuler", "Rattle", "StepError",
+    "SymplecticEuler", "SymplecticRK", "System", "TautError", "Term", "TimeElement", "Trajectory",
+    "UnknownName", "__version__", "coordinates", "load", "momenta", "simulate", "t", "velocities",
 ]  # fmt: skip
 
 
