@@ -1,10 +1,13 @@
 """SPARK: the twins, the tableaux that are refused, both back ends, and what is order two only."""
 
+import itertools
+
 import numpy as np
 import pytest
 import sympy as sp
 
 import taut
+from taut.kernel.compile import workshop
 from taut.methods import CATALOGUE
 
 x, y = Q = taut.coordinates("x y")
@@ -144,3 +147,21 @@ def test_six_stages():
     fine = taut.simulate(pendulum, **start, step=0.02, method=taut.GaussLobatto(6))
     assert abs(coarse.q[-1] - fine.q[-1]).max() < 2e-11
     assert fine.certificate.max_g < 2e-15
+
+
+def test_many_stages_of_many_rods_are_assembled():
+    """Unrolled, eight rods at order eight would take most of a minute to compile."""
+    n = 8
+    q = taut.coordinates(" ".join(f"x{i} y{i}" for i in range(n)))
+    points = [(0, 0), *zip(q[::2], q[1::2], strict=True)]
+    rods = [(a - c) ** 2 + (b - d) ** 2 - 1 for (a, b), (c, d) in itertools.pairwise(points)]
+    system = taut.System(q, mass=[1] * 2 * n, potential=10 * sum(q[1::2]), constraints=rods)
+    shop = workshop(system)
+    assert shop.unrolled(CATALOGUE["rattle"])
+    assert not shop.unrolled(CATALOGUE["gauss-lobatto-8"])
+    start = np.ravel([[i + 1.0, 0.0] for i in range(n)])
+    batch = np.stack([start, start])
+    run = taut.simulate(system, q0=batch, v0=0, duration=0.2, step=0.02, method="gauss-lobatto-8")
+    assert run.certificate.max_g < 1e-13
+    alone = taut.simulate(system, q0=start, v0=0, duration=0.2, step=0.02, method="gauss-lobatto-8")
+    assert np.array_equal(run[1].q, alone.q)

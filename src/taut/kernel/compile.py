@@ -21,6 +21,7 @@ from taut.model.system import System
 
 SX = ca.SX
 FUSED_LIMIT = 40  # coordinates and constraints up to which a step is unrolled into one kernel
+STAGED_LIMIT = 48  # the same, times stages: beyond that compiling takes many seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +68,12 @@ class Workshop:
 
     @property
     def small(self) -> bool:
-        """Whether steps of this system are unrolled."""
+        """Whether the system is small enough to be inlined as a whole."""
         return self.system.n + self.system.c <= FUSED_LIMIT
+
+    def unrolled(self, method: Method) -> bool:
+        """Whether steps of this method are unrolled into one kernel."""
+        return self.small and (self.system.n + self.system.c) * method.depth <= STAGED_LIMIT
 
     def step(
         self,
@@ -81,7 +86,7 @@ class Workshop:
     ) -> CompiledStep:
         """The compiled step of `method`, made on first use."""
         if backend == "auto":
-            backend = "fused" if self.small else "assembled"
+            backend = "fused" if self.unrolled(method) else "assembled"
         key = (method.key, keep, lanes, chart, backend)
         if key not in self._steps:
             build = self._fused if backend == "fused" else self._assembled

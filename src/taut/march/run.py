@@ -121,7 +121,8 @@ class Run:
         floors = smallest_sizes(here, self.plan.step)
         self._make_groups([self._chart(x) for x in q])
         self.books[:, : loop.HEAD] = self._opened(here)[self.filled]
-        if self.method.charted or not self.shop.small:  # one by one: charts may differ in length
+        if self.method.charted or not self.shop.unrolled(self.method):
+            # One by one: charts may differ in length.
             for group, i in zip(self.groups, self.filled, strict=True):
                 group.state[:, 0] = self._inner(group.step, q[i], p[i], v[i], floors[i])
             return
@@ -156,7 +157,7 @@ class Run:
         """Trajectories in groups of as many as there are lanes, all after the same steps."""
         count = len(charts)
         wide = 1
-        if not self.single and self.shop.small and not self.method.charted:
+        if not self.single and self.shop.unrolled(self.method) and not self.method.charted:
             wide = min(simd_lanes(), 1 << (count - 1).bit_length())
         steps = np.zeros(count, dtype=np.int64) if steps is None else steps
         equal = [np.flatnonzero(steps == number) for number in np.unique(steps)]

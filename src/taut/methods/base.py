@@ -106,6 +106,7 @@ class Method(ABC):
     symmetric: ClassVar[bool]
     keeps_constraints: ClassVar[bool] = True
     charted: ClassVar[bool] = False
+    depth: ClassVar[int] = 1  # stages that are solved for together
     source: ClassVar[str]
 
     @abstractmethod

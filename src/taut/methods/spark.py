@@ -68,6 +68,11 @@ class _Spark(Method):
     def coefficients(self) -> Coefficients:
         raise NotImplementedError
 
+    @property
+    def depth(self) -> int:  # type: ignore[override]
+        """Stages that are solved for together."""
+        return len(self.coefficients.b)
+
     def program(self, step: Step) -> None:
         k, h, s = self.coefficients, step.h, len(self.coefficients.b)
         v = [step.unknown(f"V{i}", guess=step.v) for i in range(s)]
