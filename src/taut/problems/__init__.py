@@ -30,6 +30,7 @@ PROBLEMS: dict[str, str] = {
     "zg-double": "zg_double:zg_double",
     "zg-spatial": "zg_spatial:zg_spatial",
     "zg-spatial-printed": "zg_spatial:zg_spatial_printed",
+    "cq-triple": "cq_triple:cq_triple",
 }
 
 
