@@ -22,6 +22,7 @@ Source: Jay 1996, SIAM J. Numer. Anal. 33, 368 (IIIA–IIIB); Jay 1998, SIAM J. 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -65,8 +66,9 @@ class _Spark(Method):
     symplectic: ClassVar[bool] = True
 
     @property
+    @abstractmethod
     def coefficients(self) -> Coefficients:
-        raise NotImplementedError
+        """Nodes, weights and matrices."""
 
     @property
     def depth(self) -> int:  # type: ignore[override]
