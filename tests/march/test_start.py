@@ -504,9 +504,10 @@ def test_a_singular_row_of_a_batch_is_found():
         taut.simulate(s, q0=[[1, 0, 0], [0, 0, 0]], v0=0, duration=0.1, step=0.01)
 
 
-@pytest.mark.parametrize("gap", [1e-3, 1e-8, 1e-12, 0.0])
+@pytest.mark.parametrize("gap", [1e-3, 1e-8, 1e-13, 0.0])
 def test_a_row_with_a_small_gradient_is_judged_as_it_is_alone(gap):
-    s = taut.System([x, y, z], mass=[1, 1, 1], constraints=[x * y, z])
+    """∂(x y) = (gap, 0) beside a coordinate of size 1, which says how small that is."""
+    s = taut.System([x, y, z, a], mass=[1, 1, 1, 1], constraints=[x * y, z])
     settings = {"v0": 0, "duration": 0.1, "step": 0.01}
 
     def outcome(q0):
@@ -515,9 +516,19 @@ def test_a_row_with_a_small_gradient_is_judged_as_it_is_alone(gap):
         except taut.TautError as error:
             return type(error)
 
-    alone, both = outcome([0, gap, 0]), outcome([[0, 1, 0], [0, gap, 0]])
+    alone, both = outcome([0, gap, 0, 1]), outcome([[0, 1, 0, 1], [0, gap, 0, 1]])
     assert both == alone if isinstance(alone, type) else both[1] == alone
-    assert (alone is taut.ConstraintError) == (gap == 0.0)
+    assert (alone is taut.ConstraintError) == (gap < 1e-12)
+
+
+def test_a_row_with_more_independent_constraints_than_the_first():
+    """On the left the second constraint repeats the first, on the right it does not."""
+    s = taut.System([x, y, z], mass=[1, 1, 1], constraints=[y, y + z * sp.Max(x, 0) ** 2])
+    settings = {"v0": 0, "duration": 0.1, "step": 0.01}
+    assert taut.simulate(s, q0=[-1, 0, 0], **settings).keep == (0,)
+    assert taut.simulate(s, q0=[1, 0, 0], **settings).keep == (0, 1)
+    with pytest.raises(taut.ConstraintError, match=r"start\[1\] has other redundant constraints"):
+        taut.simulate(s, q0=[[-1, 0, 0], [1, 0, 0]], **settings)
 
 
 def test_rows_with_other_redundant_constraints_are_refused():
