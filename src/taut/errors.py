@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -81,6 +82,19 @@ class UnknownName(InputError):
             received=repr(name),
             remedy=f"did you mean {close[0]!r}?" if close else None,
         )
+
+
+def number(what: str, value: Any, expected: str = "a finite number") -> float:
+    """`value` as a finite number, or an `InputError` that says what is wrong with it."""
+    try:
+        found = float(value)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{what} is not a number", expected=expected, received=repr(value)[:80]
+        ) from error
+    if not isfinite(found):
+        raise InputError(f"{what} is not finite", expected=expected, received=found)
+    return found
 
 
 class ConstraintError(TautError):

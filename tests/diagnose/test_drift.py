@@ -97,7 +97,7 @@ def test_turns_are_changes_of_direction():
         return drift_of(y, 1.0, 200.0, float(np.ptp(y))).turns
 
     assert turns(t) == turns(-np.exp(t / 40)) == 0
-    assert turns(t + 5 * np.sin(t)) == 0  # a ripple is no turn
+    assert turns(t + 8 * np.sin(t / 4)) == 0  # a ripple is no turn
     assert turns(np.sin(np.pi * t / 200)) == 1
     assert turns(np.cos(6 * np.pi * t / 200)) in (5, 6)
     assert pooled([drift_of(y, 1.0, 200.0, 1.0) for y in (t, np.sin(t / 10))]).turns == 0

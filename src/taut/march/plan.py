@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from taut.errors import InputError
+from taut.errors import InputError, number
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,7 @@ class Plan:
     def of(cls, t0, duration, step, every, first: int = 0) -> Plan:
         """Check the numbers of a call and count its steps."""
         t0, duration, step = (
-            _number(*x) for x in (("t0", t0), ("duration", duration), ("step", step))
+            number(*x) for x in (("t0", t0), ("duration", duration), ("step", step))
         )
         if step <= 0:
             raise InputError("step must be positive", expected="step > 0", received=step)
@@ -83,15 +82,3 @@ class Plan:
                 numbers == self.last, self.t0 + (self.last - 1) * self.step + self.end_step, t
             )
         return t
-
-
-def _number(name: str, value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"{name} is not a number", expected="a finite number", received=repr(value)
-        ) from error
-    if not np.isfinite(number):
-        raise InputError(f"{name} is not finite", expected="a finite number", received=number)
-    return number

@@ -13,7 +13,7 @@ import numpy as np
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
-from taut.errors import InputError, ModelError, UnknownName
+from taut.errors import InputError, ModelError, UnknownName, number
 from taut.model.equations import Equations, derive
 from taut.model.symbols import (
     Vocabulary,
@@ -24,6 +24,7 @@ from taut.model.symbols import (
 )
 from taut.model.terms import Term, whole
 
+SHARED = "one finite number (all trajectories of a batch share it)"
 _FORMS = ("mass", "kinetic", "lagrangian", "hamiltonian")
 
 
@@ -201,7 +202,9 @@ class System:
         self._vocabulary = words
         self.parameters: dict[str, float | None] = {}
         for name, value in defaults.items():
-            self.parameters[name] = None if value is None else _number(value, f"parameter {name}")
+            self.parameters[name] = (
+                None if value is None else number(f"parameter {name}", value, SHARED)
+            )
         return words
 
     def _energy(self, form: str, given: Any, potential: Any, words: Vocabulary) -> sp.Expr:
@@ -414,7 +417,7 @@ class System:
             name = key if isinstance(key, str) else name_of(key)
             if name not in values:
                 raise UnknownName("parameter", name, values)
-            values[name] = _number(value, f"parameter {name}")
+            values[name] = number(f"parameter {name}", value, SHARED)
         missing = [name for name, value in values.items() if value is None]
         if missing:
             raise InputError(
@@ -518,17 +521,3 @@ def balanced(matrix: np.ndarray) -> np.ndarray:
         scale = 1.0 / np.where(size > 0.0, size, 1.0)
         matrix = scale[..., :, None] * matrix * scale[..., None, :]
     return matrix
-
-
-def _number(value: Any, what: str) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"{what} is not a number",
-            expected="one finite number (all trajectories of a batch share it)",
-            received=repr(value)[:80],
-        ) from error
-    if not np.isfinite(number):
-        raise InputError(f"{what} is not finite", expected="a finite number", received=number)
-    return number
