@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from taut.march.trajectory import Trajectory
     from taut.methods import (
         GaussLobatto,
-        Lobatto,
+        LobattoPair,
         Method,
         ProjectedEuler,
         Rattle,
@@ -45,7 +45,7 @@ _ROOMS = {
     "taut.march.storage": ("load",),
     "taut.march.trajectory": ("Trajectory",),
     "taut.methods": (
-        "GaussLobatto", "Lobatto", "Method", "ProjectedEuler", "Rattle", "SymplecticEuler",
+        "GaussLobatto", "LobattoPair", "Method", "ProjectedEuler", "Rattle", "SymplecticEuler",
         "SymplecticRK", "TimeElement",
     ),
     "taut.model": ("Equations", "System", "Term", "coordinates", "momenta", "t", "velocities"),
@@ -56,7 +56,7 @@ _OPEN = ("diagnose", "kernel", "march", "methods", "model", "papers", "problems"
 
 __all__ = [
     "ConstraintError", "Equations", "FileError", "GaussLobatto", "InconsistentStart", "InputError",
-    "Interrupted", "Lobatto", "Method", "ModelError", "ProjectedEuler", "Rattle", "StepError",
+    "Interrupted", "LobattoPair", "Method", "ModelError", "ProjectedEuler", "Rattle", "StepError",
     "SymplecticEuler", "SymplecticRK", "System", "TautError", "Term", "TimeElement", "Trajectory",
     "UnknownName", "__version__", "coordinates", "load", "momenta", "simulate", "t", "velocities",
 ]  # fmt: skip

@@ -31,7 +31,7 @@ START = {"q0": [1, 0], "v0": [0, 1.5]}
 def test_two_lobatto_stages_are_rattle(curved):
     runs = [
         taut.simulate(curved, **START, duration=5, step=0.01, method=m)
-        for m in (taut.Lobatto(2), "rattle")
+        for m in (taut.LobattoPair(2), "rattle")
     ]
     np.testing.assert_allclose(runs[0].q, runs[1].q, atol=2e-13)
     np.testing.assert_allclose(runs[0].p, runs[1].p, atol=2e-13)
@@ -94,7 +94,7 @@ def test_what_is_no_tableau(given):
         taut.SymplecticRK(given)
 
 
-@pytest.mark.parametrize("family", [taut.GaussLobatto, taut.Lobatto])
+@pytest.mark.parametrize("family", [taut.GaussLobatto, taut.LobattoPair])
 @pytest.mark.parametrize("stages", [0, 7, -1, 2.5, True, "2", None])
 def test_stages_out_of_range(family, stages):
     with pytest.raises(taut.InputError, match="stages is out of range"):
@@ -106,7 +106,9 @@ def test_weights_must_add_up():
         taut.SymplecticRK(([[0.25]], [0.5]))
 
 
-@pytest.mark.parametrize("method", [taut.GaussLobatto(1), taut.GaussLobatto(3), taut.Lobatto(3)])
+@pytest.mark.parametrize(
+    "method", [taut.GaussLobatto(1), taut.GaussLobatto(3), taut.LobattoPair(3)]
+)
 def test_both_back_ends_make_the_same_steps(method, curved, monkeypatch):
     import taut.kernel.compile as room
 

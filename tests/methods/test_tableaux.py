@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from taut.methods import tableaux
-from taut.methods.spark import GaussLobatto, Lobatto
+from taut.methods.spark import GaussLobatto, LobattoPair
 
 STAGES = range(1, 7)
 
@@ -58,7 +58,7 @@ def test_gauss_lobatto_is_a_symplectic_and_symmetric_pair(s):
 
 @pytest.mark.parametrize("s", range(2, 7))
 def test_lobatto_is_the_pair_iiia_iiib(s):
-    k = Lobatto(s).coefficients
+    k = LobattoPair(s).coefficients
     np.testing.assert_array_equal(k.a, k.node_a)
     assert np.all(k.a[0] == 0)
     np.testing.assert_array_equal(k.a[-1], k.b)
@@ -67,7 +67,7 @@ def test_lobatto_is_the_pair_iiia_iiib(s):
 
 
 def test_lobatto_iiib_of_order_four_is_the_published_one():
-    found = Lobatto(3).coefficients.a_hat
+    found = LobattoPair(3).coefficients.a_hat
     np.testing.assert_allclose(
         found, [[1 / 6, -1 / 6, 0], [1 / 6, 1 / 3, 0], [1 / 6, 5 / 6, 0]], atol=1e-16
     )

@@ -4,14 +4,14 @@ from taut.methods.base import Method
 from taut.methods.catalogue import AUTO, CATALOGUE, method_of
 from taut.methods.euler import ProjectedEuler, SymplecticEuler
 from taut.methods.rattle import Rattle
-from taut.methods.spark import GaussLobatto, Lobatto, SymplecticRK
+from taut.methods.spark import GaussLobatto, LobattoPair, SymplecticRK
 from taut.methods.time_element import TimeElement
 
 __all__ = [
     "AUTO",
     "CATALOGUE",
     "GaussLobatto",
-    "Lobatto",
+    "LobattoPair",
     "Method",
     "ProjectedEuler",
     "Rattle",

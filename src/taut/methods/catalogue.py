@@ -6,7 +6,7 @@ from taut.errors import InputError, UnknownName
 from taut.methods.base import Method
 from taut.methods.euler import ProjectedEuler, SymplecticEuler
 from taut.methods.rattle import Rattle
-from taut.methods.spark import GaussLobatto, Lobatto, SymplecticRK
+from taut.methods.spark import GaussLobatto, LobattoPair, SymplecticRK
 from taut.methods.time_element import TimeElement
 
 CATALOGUE: dict[str, Method] = {
@@ -17,8 +17,8 @@ CATALOGUE: dict[str, Method] = {
     "gauss-lobatto-4": GaussLobatto(2),
     "gauss-lobatto-6": GaussLobatto(3),
     "gauss-lobatto-8": GaussLobatto(4),
-    "lobatto-4": Lobatto(3),
-    "lobatto-6": Lobatto(4),
+    "lobatto-4": LobattoPair(3),
+    "lobatto-6": LobattoPair(4),
     "symplectic-euler": SymplecticEuler(),
     "projected-symplectic-euler": ProjectedEuler(),
 }

@@ -11,7 +11,7 @@ With âᵢⱼ = bⱼ(1 − aⱼᵢ/bᵢ) and ãᵢⱼ = b̃ⱼ(1 − āⱼᵢ/b�
 enters p₁ only and is what makes it tangent.
 
 * `GaussLobatto`: s Gauss stages, s + 1 Lobatto nodes; order 2s (Jay 1998).
-* `Lobatto`: stages and nodes are the s Lobatto points, IIIA for q and IIIB for p; order 2s − 2
+* `LobattoPair`: stages and nodes are the s Lobatto points, IIIA for q and IIIB for p; order 2s − 2
   (Jay 1996); s = 2 is RATTLE.
 * `SymplecticRK`: any symplectic tableau, nodes 0 and 1 only: the three-step composition of CQ,
   order 2.
@@ -155,7 +155,7 @@ class GaussLobatto(_Spark):
 
 
 @dataclass(frozen=True)
-class Lobatto(_Spark):
+class LobattoPair(_Spark):
     """Lobatto IIIA–IIIB: order 2s − 2 for s = 2 … 6; s = 2 is RATTLE.
 
     Parameters
