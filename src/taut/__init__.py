@@ -23,10 +23,13 @@ from taut.errors import (
 )
 
 if TYPE_CHECKING:
+    from taut.march.dense import States
+    from taut.march.events import Event
     from taut.march.simulate import simulate
     from taut.march.storage import load
     from taut.march.trajectory import Trajectory
     from taut.methods import (
+        Composition,
         GaussLobatto,
         LobattoPair,
         Method,
@@ -35,18 +38,21 @@ if TYPE_CHECKING:
         SymplecticEuler,
         SymplecticRK,
         TimeElement,
+        register,
     )
     from taut.model import Equations, System, Term, coordinates, momenta, t, velocities
 
 # fmt: off
 # What each room gives to the front door: the imports above, for the interpreter.
 _ROOMS = {
+    "taut.march.dense": ("States",),
+    "taut.march.events": ("Event",),
     "taut.march.simulate": ("simulate",),
     "taut.march.storage": ("load",),
     "taut.march.trajectory": ("Trajectory",),
     "taut.methods": (
-        "GaussLobatto", "LobattoPair", "Method", "ProjectedEuler", "Rattle", "SymplecticEuler",
-        "SymplecticRK", "TimeElement",
+        "Composition", "GaussLobatto", "LobattoPair", "Method", "ProjectedEuler", "Rattle",
+        "SymplecticEuler", "SymplecticRK", "TimeElement", "register",
     ),
     "taut.model": ("Equations", "System", "Term", "coordinates", "momenta", "t", "velocities"),
 }
@@ -55,10 +61,11 @@ _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 _OPEN = ("diagnose", "kernel", "march", "methods", "model", "papers", "problems", "show")
 
 __all__ = [
-    "ConstraintError", "Equations", "FileError", "GaussLobatto", "InconsistentStart", "InputError",
-    "Interrupted", "LobattoPair", "Method", "ModelError", "ProjectedEuler", "Rattle", "StepError",
-    "SymplecticEuler", "SymplecticRK", "System", "TautError", "Term", "TimeElement", "Trajectory",
-    "UnknownName", "__version__", "coordinates", "load", "momenta", "simulate", "t", "velocities",
+    "Composition", "ConstraintError", "Equations", "Event", "FileError", "GaussLobatto",
+    "InconsistentStart", "InputError", "Interrupted", "LobattoPair", "Method", "ModelError",
+    "ProjectedEuler", "Rattle", "States", "StepError", "SymplecticEuler", "SymplecticRK", "System",
+    "TautError", "Term", "TimeElement", "Trajectory", "UnknownName", "__version__", "coordinates",
+    "load", "momenta", "register", "simulate", "t", "velocities",
 ]  # fmt: skip
 
 

@@ -236,8 +236,9 @@ def notes_agree(one, two, tolerance=1e-11):
             assert abs(a[name] - b[name]) <= 1e-11 * size, name
     # The fused back end eliminates more, so the loops differ; not by much.
     assert (a["iterations"] == 0) == (b["iterations"] == 0)
-    assert abs(a["iterations"] - b["iterations"]) <= 2.2 * STEPS
-    assert abs(a["most_iterations"] - b["most_iterations"]) <= 2
+    parts = len(one.method.substeps)
+    assert abs(a["iterations"] - b["iterations"]) <= 2.2 * STEPS * parts
+    assert abs(a["most_iterations"] - b["most_iterations"]) <= (2 if parts == 1 else 6 * parts)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -375,7 +376,7 @@ def free_edge_of_the_world():
     return taut.System([x], mass=[1], potential=2 * sp.sqrt(x)), {"q0": [1], "v0": 0}
 
 
-@pytest.mark.parametrize("method", ["rattle", "time-element", "symplectic-euler"])
+@pytest.mark.parametrize("method", ["rattle", "time-element", "symplectic-euler", "composition-6"])
 @pytest.mark.parametrize(
     "make", [edge_of_the_world, free_edge_of_the_world], ids=lambda make: make.__name__
 )
@@ -406,15 +407,16 @@ def test_both_fail_at_the_same_step(backend):
     agree(found[0].partial, found[1].partial)
 
 
-def test_lanes_fail_alone(backend):
+@pytest.mark.parametrize("method", ["rattle", "composition-6"])
+def test_lanes_fail_alone(method, backend):
     """In a batch, the member that leaves the domain does not take the others with it."""
     backend("fused")
     system, _ = free_edge_of_the_world()
     v0 = np.array([[0.0], [4.0], [5.0], [6.0]])
     with pytest.raises(StepError, match=r"\[0\]") as caught:
-        run(system, {"q0": np.ones((4, 1)), "v0": v0}, "rattle", steps=200)
+        run(system, {"q0": np.ones((4, 1)), "v0": v0}, method, steps=200)
     for k in range(1, 4):
-        alone = run(system, {"q0": [1.0], "v0": v0[k]}, "rattle", steps=200)
+        alone = run(system, {"q0": [1.0], "v0": v0[k]}, method, steps=200)
         assert np.array_equal(caught.value.partial.q[k], alone.q)
 
 

@@ -124,28 +124,36 @@ class Probe:
 
     def defect(self, q: np.ndarray, v: np.ndarray, p: np.ndarray, t: float) -> float:
         """The relative defect of one step from this state."""
-        run, par = self.run, self.run._par
-        chart = None
-        if run.method.charted:
-            chart = best_chart(self.shop.mechanics, q, t, par, run.keep)
-        step = self.shop.step(run.method, keep=run.keep, chart=chart)
-        q1, v1, p1, inner = one_step(step, q, v, p, t, run.step, par)
+        par = self.run._par
         basis = tangent_basis(gradients_of(self.shop, q, v, p, t, par))
         if basis.shape[1] == 0:
             return 0.0
-        if hasattr(step.program, "last_solution"):
-            z = step.program.last_solution(inner)
-            moved = self._derivative(chart)(q, p, v, z, t, run.step, par, basis)
-        else:
-            moved = LinearisedStages(step.program.machine, q, v, p)(basis)
+        moved = basis
+        for share in self.run.method.substeps:
+            h = share * self.run.step
+            q, v, p, moved = self._pushed(q, v, p, t, h, moved)
+            t += h
         before, after = pairing(basis), pairing(moved)
-        normal = gradients_of(self.shop, q1, v1, p1, t + run.step, par) @ moved
+        normal = gradients_of(self.shop, q, v, p, t, par) @ moved
         leaves = np.abs(normal).max(initial=0.0) / np.abs(moved).max()
         return float(max(np.abs(after - before).max() / np.abs(before).max(), leaves))
 
-    def _derivative(self, chart) -> Linearised:
+    def _pushed(self, q, v, p, t: float, h: float, tangents: np.ndarray):
+        """The state after one step of size h, and where it takes tangent vectors."""
+        run, par = self.run, self.run._par
+        method, chart = run.method.whole, None
+        if method.charted:
+            chart = best_chart(self.shop.mechanics, q, t, par, run.keep)
+        step = self.shop.step(method, keep=run.keep, chart=chart)
+        q1, v1, p1, inner = one_step(step, q, v, p, t, h, par)
+        if hasattr(step.program, "last_solution"):
+            z = step.program.last_solution(inner)
+            return q1, v1, p1, self._derivative(method, chart)(q, p, v, z, t, h, par, tangents)
+        return q1, v1, p1, LinearisedStages(step.program.machine, q, v, p)(tangents)
+
+    def _derivative(self, method, chart) -> Linearised:
         if chart not in self._linearised:
-            program = self.shop.program(self.run.method, self.run.keep, chart)
+            program = self.shop.program(method, self.run.keep, chart)
             self._linearised[chart] = Linearised(program)
         return self._linearised[chart]
 

@@ -68,6 +68,7 @@ class Contribution:
     rows: np.ndarray
     cols: np.ndarray
     linear: bool
+    curved: bool
     firm: set[int]
 
 
@@ -80,7 +81,8 @@ class AssembledProgram:
     machine: Machine
     guess: ca.Function
     natives: list[Native] = field(repr=False)
-    unknown_sizes: list[int] = field(default_factory=list)
+    unknown_sizes: list[list[int]] = field(default_factory=list)  # of each stage
+    substeps: int = 1
 
     @property
     def address(self) -> int:
@@ -100,10 +102,13 @@ class AssembledProgram:
         values = [
             np.array(x).ravel() for x in (found if isinstance(found, tuple | list) else [found])
         ]
-        sized = (
-            np.broadcast_to(x, size) for x, size in zip(values, self.unknown_sizes, strict=True)
-        )
-        return np.concatenate([np.tile(x, HISTORY) for x in sized])
+        memory = []
+        for sizes in self.unknown_sizes:
+            own, values = values[: len(sizes)], values[len(sizes) :]
+            sized = [np.broadcast_to(x, size) for x, size in zip(own, sizes, strict=True)]
+            first = np.concatenate([np.tile(x, HISTORY) for x in sized])
+            memory.append(np.tile(first, self.substeps))
+        return np.concatenate(memory)
 
 
 def assemble(system: System, method: Method, *, keep: list[int], chart=None) -> AssembledProgram:
@@ -111,7 +116,7 @@ def assemble(system: System, method: Method, *, keep: list[int], chart=None) -> 
     step = AbstractStep(system)
     method.program(cast(Step, step))
     plans = Planner(step).plan()
-    return _Layout(system, step, plans, keep).program()
+    return _Layout(system, step, plans, keep).program(method.substeps)
 
 
 class _Layout:
@@ -175,18 +180,17 @@ class _Layout:
 
     # ---- stages ------------------------------------------------------------------------------
 
-    def program(self) -> AssembledProgram:
+    def program(self, substeps: tuple[float, ...]) -> AssembledProgram:
         step, stages = self.step, []
         memory = HEAD * self.n
         guesses, sizes = [], []
         for plan in self.plans:
             if isinstance(plan, SolvePlan):
                 stage, size = self._solve_stage(plan, memory)
-                memory += size
+                memory += len(substeps) * size
                 if size:
-                    for u in plan.unknowns:
-                        guesses.append(step.guesses[u.name()])
-                        sizes.append(self.sizes[self.spaces[u.name()]])
+                    guesses += [step.guesses[u.name()] for u in plan.unknowns]
+                    sizes.append([self.sizes[self.spaces[u.name()]] for u in plan.unknowns])
                 stages.append(stage)
             else:
                 stages.append(self._assign_stage(plan))
@@ -204,9 +208,10 @@ class _Layout:
             ],
             stages=stages,
             conservative=self.system.conservative,
+            substeps=substeps,
         )
         guess = _guess_function(guesses, step, q, p, v)
-        return AssembledProgram(self.n, memory, machine, guess, self.natives, sizes)
+        return AssembledProgram(self.n, memory, machine, guess, self.natives, sizes, len(substeps))
 
     def _solve_stage(self, plan: SolvePlan, memory: int) -> tuple[Stage, int]:
         for u in plan.unknowns:
@@ -249,6 +254,7 @@ class _Layout:
             watch=coefficients,
             memory=memory,
             linear=linear,
+            curved=any(part.curved for part in parts),
         )
         return stage, history
 
@@ -343,23 +349,24 @@ class _Layout:
             local_unknowns.append(symbol)
             size = self.sizes[self.spaces[u.name()]]
             unknown_index.append(np.where(index == size, starts[-1], starts[j] + index))
-        linear, firm = True, set()
+        linear, curved, firm = True, False, set()
         if local_unknowns:
             z = ca.vertcat(*local_unknowns)
             columns = np.hstack(unknown_index) if unknown_index else np.zeros((instances, 0), int)
             jacobian = ca.jacobian(stacked, z)
             linear = not ca.depends_on(jacobian, z) if jacobian.nnz() else True
             i, j = (np.array(x, dtype=int) for x in jacobian.sparsity().get_triplet())
-            firm = self._firm(jacobian, numbers, local_unknowns, vectors)
+            still = ca.sparsify(ca.substitute(jacobian, vectors.scalar("h"), SX(0)))
+            curved = ca.depends_on(still, z)
+            firm = self._firm(still, numbers, local_unknowns)
             outputs.append(ca.vertcat(*jacobian.nonzeros()) if len(i) else SX(0, 1))
             rows = np.hstack([rows, rows[:, i]]) if len(i) else rows
             cols = np.hstack([cols, columns[:, j]]) if len(i) else cols
         function, gather = self._compiled_inputs(number, kind, vectors, ca.vertcat(*outputs))
-        return Contribution(function, gather, rows, cols, linear, firm)
+        return Contribution(function, gather, rows, cols, linear, curved, firm)
 
-    def _firm(self, jacobian: SX, numbers: list[int], unknowns: list[SX], vectors) -> set[int]:
+    def _firm(self, still: SX, numbers: list[int], unknowns: list[SX]) -> set[int]:
         """Unknowns with a diagonal block that does not vanish with h."""
-        still = ca.sparsify(ca.substitute(jacobian, vectors.scalar("h"), SX(0)))
         owner = [j for j, u in enumerate(unknowns) for _ in range(u.numel())]
         i_all, j_all = still.sparsity().get_triplet()
         return {owner[j] for i, j in zip(i_all, j_all, strict=True) if numbers[i] == owner[j]}

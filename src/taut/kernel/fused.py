@@ -6,8 +6,8 @@ LLVM function.
 
 State of a step, in this order: q, p and v (the result, p and v tangent), the compensation of q,
 the carried momentum (which may lack the part that makes p tangent), its compensation, the last
-move of q, the floor of each coordinate (the smallest size that matters), and for every Newton
-unknown its last three values.
+move of q, the floor of each coordinate (the smallest size that matters), and for every sub-step
+and every Newton unknown its last three values.
 """
 
 from __future__ import annotations
@@ -31,7 +31,12 @@ HEAD = 8  # vectors of length n at the beginning of the state
 
 @dataclass
 class Newton:
-    """One Newton iteration: z ← z + change(z), watched by `measure`."""
+    """One Newton iteration: z ← z + change(z), watched by `measure`.
+
+    `curved` says that the equations are nonlinear even for h → 0 (a Lagrangian not quadratic in the
+    velocities).  Then a move h·Δv that is small says little about what is left of Δv, and the
+    first iteration is never the last.
+    """
 
     unknowns: SX
     residual: SX
@@ -39,6 +44,7 @@ class Newton:
     guess: SX
     change: SX
     measure: SX
+    curved: bool
 
 
 @dataclass
@@ -62,6 +68,7 @@ class FusedProgram:
     charted: bool
     solves: list[list[tuple[SX, SX]]] = field(repr=False)
     operators: Operators = field(repr=False)
+    substeps: tuple[float, ...] = (1.0,)
 
     @property
     def symbols(self) -> dict[str, SX]:
@@ -70,13 +77,13 @@ class FusedProgram:
 
     @property
     def memory(self) -> int:
-        """Slots remembered from step to step for the guesses."""
+        """Slots remembered from step to step for the guesses, of each sub-step."""
         return HISTORY * sum(newton.unknowns.numel() for newton in self.newtons)
 
     @property
     def slots(self) -> int:
         """Length of the state."""
-        return HEAD * self.n + self.memory
+        return HEAD * self.n + self.memory * len(self.substeps)
 
     @property
     def needs_velocity(self) -> bool:
@@ -90,7 +97,8 @@ class FusedProgram:
     def first_memory(self, q: np.ndarray, p: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The memory before the first step, for a state or for columns of states."""
         rows: list[np.ndarray | None] = [x.reshape(len(x), -1).T for x in (q, p, v)]
-        return self.guesses(rows, q[0].size).T.reshape(-1, *q.shape[1:])
+        first = self.guesses(rows, q[0].size).T.reshape(-1, *q.shape[1:])
+        return np.concatenate([first] * len(self.substeps))
 
     def last_solution(self, state: np.ndarray) -> np.ndarray:
         """What Newton found in the last step, read off the state's memory."""
@@ -211,6 +219,7 @@ def fuse(
         charted=chart is not None,
         solves=step.solves,
         operators=operators,
+        substeps=method.substeps,
     )
 
 
@@ -278,9 +287,11 @@ class _End:
 
 
 def _newton(step: FusedStep, index: int, z: SX, residual: SX, watch: SX) -> Newton:
-    change = solve_linear(ca.jacobian(residual, z), -residual)
+    slope = ca.jacobian(residual, z)
+    change = solve_linear(slope, -residual)
+    curved = ca.depends_on(ca.substitute(slope, step.h, SX(0)), z)
     # h·|Δwatch| against the size of each coordinate; a sum, so that a NaN is not lost.
-    weights = step.h / (ca.fabs(step.q) + ca.fabs(step.move) + step.floor)
+    weights = ca.fabs(step.h) / (ca.fabs(step.q) + ca.fabs(step.move) + step.floor)
     response = ca.jacobian(watch, z)
     if ca.depends_on(response, z):
         measure = ca.dot(ca.fabs(ca.mtimes(response, change)), weights)
@@ -289,7 +300,7 @@ def _newton(step: FusedStep, index: int, z: SX, residual: SX, watch: SX) -> Newt
     history = SX.sym(f"m{index}", HISTORY * z.numel())
     a, b, c = (history[i * z.numel() : (i + 1) * z.numel()] for i in range(HISTORY))
     guess = a + ((a - b) + ((a - b) - (b - c)))  # through the last three values
-    return Newton(z, residual, history, guess, change, measure)
+    return Newton(z, residual, history, guess, change, measure, curved)
 
 
 def _guesses(step: FusedStep, newtons: list[Newton]) -> ca.Function:

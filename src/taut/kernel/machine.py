@@ -25,6 +25,7 @@ from taut.kernel.sparse import Pattern, factorise, substitute
 from taut.kernel.step_code import (
     FALLING,
     LIMIT,
+    NEVER,
     NOTES,
     ROUNDOFF,
     SMALL,
@@ -36,13 +37,13 @@ SOLVE, ASSIGN, SUM = 0, 1, 2
 (
     N, C, STAGES, FIRST_STAGE, Q, RESULT, V, CQ, P, CP, Q1, V1, DQ, DP, TANGENT, G, HIDDEN,
     ENERGY, POWER, SCALARS, PAR, PARS, CONSERVATIVE, LANES, IN, OUT, P_END,
-    MOVE, FLOOR,
-) = range(HEADER := 29)  # fmt: skip
+    MOVE, FLOOR, SUBSTEPS, SHARES,
+) = range(HEADER := 31)  # fmt: skip
 (
     KIND, PARTS, WORK, WORK_LENGTH, SIZE, BLOCKS, LINEAR, MEMORY, HISTORY_AT, ORDER, START, COLUMN,
-    DIAGONAL, MIRROR, ROW, RIGHT, BLOCK_TABLE, PART_TABLE, WATCH,
-) = range(19)  # fmt: skip
-STAGE_LENGTH, PART_LENGTH = 19, 6
+    DIAGONAL, MIRROR, ROW, RIGHT, BLOCK_TABLE, PART_TABLE, WATCH, IS_CURVED,
+) = range(20)  # fmt: skip
+STAGE_LENGTH, PART_LENGTH = 20, 6
 _NOTE = {name: i for i, name in enumerate(NOTES)}
 MAX_G, MAX_HIDDEN, ENERGY0, ERROR_MIN, ERROR_MAX, ERROR_SUM = (
     _NOTE[k] for k in ("max_g", "max_hidden", "energy0", "error_min", "error_max", "error_sum")
@@ -100,14 +101,16 @@ class Stage:
     watch: list[float] = field(default_factory=list)
     memory: int = 0
     linear: bool = True
+    curved: bool = False
 
 
 class Machine:
     """Two flat arrays and the address of the function that runs on them."""
 
     def __init__(
-        self, *, n, c, bank, vectors, scalars, parameters, constants, stages, conservative
+        self, *, n, c, bank, vectors, scalars, parameters, constants, stages, conservative, substeps
     ) -> None:
+        self.substeps = len(substeps)
         self._ints: list[int] = [0] * HEADER
         self._floats = bank + 1  # the last slot of the bank is always zero
         self.zero = bank
@@ -127,6 +130,7 @@ class Machine:
             N: n, C: c, STAGES: len(table), FIRST_STAGE: first, SCALARS: scalars,
             PAR: parameters[0], PARS: parameters[1], CONSERVATIVE: int(conservative), LANES: lanes,
             IN: self._space(widest * lanes), OUT: self._space(longest * lanes),
+            SUBSTEPS: self.substeps, SHARES: (shares := self._space(self.substeps)),
         }  # fmt: skip
         names = {
             Q: "q", RESULT: "result", V: "v", CQ: "cq", P: "p", CP: "cp",
@@ -142,7 +146,7 @@ class Machine:
         self.floats = np.zeros(self._floats)
         for at, values in constants:
             self.floats[at : at + len(values)] = values
-        for at, values in self._watches:
+        for at, values in [*self._watches, (shares, substeps)]:
             self.floats[at : at + len(values)] = values
         where = [self.ints.ctypes.data, len(self.ints), self.floats.ctypes.data, len(self.floats)]
         self._where = np.array(where, dtype=np.int64)
@@ -178,7 +182,7 @@ class Machine:
         row[WORK], row[WORK_LENGTH], row[SIZE] = work, stage.work + 1, stage.size
         blocks = [x for pair in zip(stage.unknowns, stage.sizes, strict=True) for x in pair]
         row[BLOCKS], row[BLOCK_TABLE] = len(stage.sizes), self._append(blocks)
-        row[LINEAR] = int(stage.linear)
+        row[LINEAR], row[IS_CURVED] = int(stage.linear), int(stage.curved)
         if stage.pattern is not None:
             pattern = stage.pattern
             row[ORDER], row[START] = self._append(pattern.order), self._append(pattern.start)
@@ -191,7 +195,7 @@ class Machine:
             row[WATCH] = self._space(len(stage.watch))
             self._watches.append((row[WATCH], stage.watch))
             row[MEMORY] = stage.memory
-            row[HISTORY_AT] = self._space(HISTORY * stage.size)
+            row[HISTORY_AT] = self._space(self.substeps * HISTORY * stage.size)
         return row
 
 
@@ -260,9 +264,9 @@ def assign(ints, floats, stage):
 
 
 @njit(nogil=True, cache=True)
-def guess(ints, floats, stage):
+def guess(ints, floats, stage, part):
     """Unknowns of a stage: extrapolated from their last values, zero if the stage is linear."""
-    history = ints[stage + HISTORY_AT]
+    history = ints[stage + HISTORY_AT] + part * HISTORY * ints[stage + SIZE]
     at = 0
     for k in range(ints[stage + BLOCKS]):
         block, length = (
@@ -281,9 +285,9 @@ def guess(ints, floats, stage):
 
 
 @njit(nogil=True, cache=True)
-def remember(ints, floats, stage):
-    """Shift the history of a stage's unknowns."""
-    history, at = ints[stage + HISTORY_AT], 0
+def remember(ints, floats, stage, part):
+    """Shift the history of a stage's unknowns in one of the sub-steps."""
+    history, at = ints[stage + HISTORY_AT] + part * HISTORY * ints[stage + SIZE], 0
     for k in range(ints[stage + BLOCKS]):
         block, length = (
             ints[ints[stage + BLOCK_TABLE] + 2 * k],
@@ -298,7 +302,7 @@ def remember(ints, floats, stage):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def solve(ints, floats, base, stage):
+def solve(ints, floats, base, stage, part):
     """Newton on a stage; iterations, or −1 if it failed."""
     n, size, work = ints[N], ints[stage + SIZE], ints[stage + WORK]
     order = ints[ints[stage + ORDER] : ints[stage + ORDER] + size]
@@ -310,9 +314,9 @@ def solve(ints, floats, base, stage):
     matrix = floats[work + size + 1 : work + size + 1 + slots]
     row = floats[ints[stage + ROW] : ints[stage + ROW] + size]
     right = floats[ints[stage + RIGHT] : ints[stage + RIGHT] + size]
-    h = floats[ints[SCALARS] + 2]
-    guess(ints, floats, stage)
-    last = 1e300
+    h = abs(floats[ints[SCALARS] + 2])
+    guess(ints, floats, stage, part)
+    last = NEVER
     for iteration in range(LIMIT):
         evaluate(ints, floats, base, stage)
         if not factorise(matrix, start, column, diagonal, mirror, row):
@@ -350,6 +354,8 @@ def solve(ints, floats, base, stage):
         if ints[stage + LINEAR]:
             return 0
         bound = max(ROUNDOFF, min(SMALL, FALLING * last))
+        if iteration == 0 and ints[stage + IS_CURVED]:
+            bound = 0.0
         if measure <= bound or (measure <= STALLED and measure >= STALL_RATIO * last):
             return iteration + 1
         if not measure < 1e290:
@@ -385,26 +391,28 @@ def commit(ints, floats):
 
 
 @njit(nogil=True, cache=True)
-def one_step(ints, floats, base):
-    """All stages once; Newton iterations, or −1 if one failed or the energy is not finite."""
-    total = 0
+def one_step(ints, floats, base, part):
+    """All stages of a sub-step; Newton iterations, or −1 if one failed or energy is not finite."""
+    total, whole = 0, part == ints[SUBSTEPS] - 1
     for k in range(ints[STAGES]):
         stage = ints[FIRST_STAGE] + STAGE_LENGTH * k
         if ints[stage + KIND] == SOLVE:
-            made = solve(ints, floats, base, stage)
+            made = solve(ints, floats, base, stage, part)
             if made < 0:
                 return -1
             total += made
         elif ints[stage + KIND] == ASSIGN:
             evaluate(ints, floats, base, stage)
             assign(ints, floats, stage)
-        else:
+        elif whole:
             add_up(ints, floats)
+        else:  # what follows only watches the end of a step
+            return total
     return total if abs(floats[ints[ENERGY]]) < np.inf else -1
 
 
 @njit(nogil=True, cache=True)
-def take_notes(ints, floats, notes, iterations):
+def take_notes(ints, floats, notes, iterations, h):
     """What the certificate needs; the same as the fused back end's."""
     for i in range(ints[C]):
         notes[MAX_G] = max(notes[MAX_G], abs(floats[ints[G] + i]))
@@ -412,7 +420,7 @@ def take_notes(ints, floats, notes, iterations):
     error = floats[ints[ENERGY]] - notes[ENERGY0]
     if not ints[CONSERVATIVE]:
         power = floats[ints[POWER]]
-        work = 0.5 * floats[ints[SCALARS] + 2] * (notes[POWER_NOW] + power)
+        work = 0.5 * h * (notes[POWER_NOW] + power)
         notes[WORK_DONE] += work
         notes[GROSS] += abs(work)
         notes[POWER_NOW] = power
@@ -439,7 +447,7 @@ def exchange(ints, floats, state, out):
     for k in range(ints[STAGES]):
         stage = ints[FIRST_STAGE] + STAGE_LENGTH * k
         if ints[stage + KIND] == SOLVE and not ints[stage + LINEAR]:
-            at, length = ints[stage + MEMORY], HISTORY * ints[stage + SIZE]
+            at, length = ints[stage + MEMORY], ints[SUBSTEPS] * HISTORY * ints[stage + SIZE]
             for i in range(length):
                 if out:
                     state[at + i] = floats[ints[stage + HISTORY_AT] + i]
@@ -456,23 +464,32 @@ def run(ints, floats, base, state, par, notes, count, store, until, every):
         floats[ints[PAR] + i] = par[4 + i]
     notes[OK] = 1.0
     made = row = 0
+    at, parts = ints[SCALARS], ints[SUBSTEPS]
     while made < count:
-        at = ints[SCALARS]
-        floats[at], floats[at + 1], floats[at + 2] = (
-            t0 + (k0 + made) * h,
-            t0 + (k0 + made + 1) * h,
-            h,
-        )
-        iterations = one_step(ints, floats, base)
+        if parts > 1:
+            exchange(ints, floats, state, True)
+        total, node = 0, 0.0
+        for part in range(parts):
+            share = floats[ints[SHARES] + part]
+            floats[at], floats[at + 2] = t0 + (k0 + made + node) * h, share * h
+            node = node + share if part < parts - 1 else 1.0
+            floats[at + 1] = t0 + (k0 + made + node) * h
+            iterations = one_step(ints, floats, base, part)
+            if iterations < 0:
+                break
+            total += iterations
+            if part == parts - 1:
+                take_notes(ints, floats, notes, total, h)
+            commit(ints, floats)
+            for k in range(ints[STAGES]):
+                stage = ints[FIRST_STAGE] + STAGE_LENGTH * k
+                if ints[stage + KIND] == SOLVE and not ints[stage + LINEAR]:
+                    remember(ints, floats, stage, part)
         if iterations < 0:
             notes[OK] = 0.0
+            if parts > 1:
+                return made  # the state before this step has been written down
             break
-        take_notes(ints, floats, notes, iterations)
-        commit(ints, floats)
-        for k in range(ints[STAGES]):
-            stage = ints[FIRST_STAGE] + STAGE_LENGTH * k
-            if ints[stage + KIND] == SOLVE and not ints[stage + LINEAR]:
-                remember(ints, floats, stage)
         made += 1
         until -= 1
         if until == 0:
@@ -512,7 +529,7 @@ def _steps(context, state, par, notes, count, store, until, every):
     for k in range(ints[STAGES]):
         stage = ints[FIRST_STAGE] + STAGE_LENGTH * k
         if ints[stage + KIND] == SOLVE and not ints[stage + LINEAR]:
-            slots += HISTORY * ints[stage + SIZE]
+            slots += ints[SUBSTEPS] * HISTORY * ints[stage + SIZE]
     numbers = carray(state, (slots,))
     parameters = carray(par, (4 + ints[PARS],))
     noted = carray(notes, (len(NOTES),))

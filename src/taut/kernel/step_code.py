@@ -23,11 +23,18 @@ the *next* Newton solve: a processor that works ahead fills the waiting times of
     move      the sums of step k + 1
     last      what is left of the last step
 
+A composition makes several sub-steps of sizes γⱼh per step.  They run through the same loop: only
+after the last one is there anything to be late with, to store or to count.  What Newton remembers
+is kept for each sub-step by itself, in memory instead of registers.  A sub-step that fails starts
+all over, up to the last whole step.
+
 Newton stops when h·|Δwatch|, relative to the coordinates, is below 1e−8 and has fallen by a factor
 of 1000 (the next update would be below round-off), or when it is below 1e−7 and no longer falls.
 """
 
 from __future__ import annotations
+
+import math
 
 import casadi as ca
 
@@ -35,6 +42,7 @@ from taut.kernel.emit import Emitter
 from taut.kernel.fused import HEAD, HISTORY, FusedProgram, Newton
 
 SMALL, FALLING, ROUNDOFF, STALLED, STALL_RATIO = 1e-8, 1e-3, 1e-14, 1e-7, 0.6
+NEVER = 1e300  # the measure before the first iteration
 LIMIT = 25
 PAR = ("t0", "k", "h", "threshold")
 NOTES = (
@@ -66,7 +74,9 @@ class _Writer:
         self.slots = {name: range(i * n, (i + 1) * n) for name, i in at.items()}
         if program.needs_velocity:
             self.slots["v"] = range(2 * n, 3 * n)
-        self.slots["memory"] = range(HEAD * n, program.slots)
+        self.parts = len(program.substeps)
+        if self.parts == 1:
+            self.slots["memory"] = range(HEAD * n, program.slots)
         self.names = CONSERVATIVE if program.conservative else NOTES[:-2]
         self.rest = lean(
             ca.Function(
@@ -83,6 +93,7 @@ class _Writer:
         e.label("start")
         limit, good = e.name(), e.name()
         start = self._hole()
+        self._copy_memory("%scratch", self.remembered)
         some = e.put(f"icmp ne i64 {limit}, 0")
         e.do(f"br i1 {some}, label %head, label %none")
 
@@ -93,6 +104,8 @@ class _Writer:
         bound = self._bound(state, k)
         ok, iterations, z, history = self._solves(bound)
         first = e.put(f"icmp eq i64 {k}, 0")
+        if self.parts > 1:  # within a step there is nothing left over from the one before
+            first = e.put(f"or i1 {first}, {e.put(f'icmp ne i64 {self.part}, 0')}")
         e.do(f"br i1 {first}, label %settled, label %late")
         solved = self.block
 
@@ -110,17 +123,26 @@ class _Writer:
             self._merged(kind, ways, (now, *after))
             for kind, now, after in zip(("ptr", "i64"), row, next_row, strict=True)
         ]
-        e.do(f"br i1 {e.all(ok)}, label %move, label %failed")
+        if self.parts == 1:
+            e.do(f"br i1 {e.all(ok)}, label %move, label %failed")
+        else:
+            e.do(f"br i1 {e.all(ok)}, label %move, label %unfit")
+            e.label("unfit")
+            whole = e.put(f"icmp eq i64 {self.part}, 0")
+            up_to = e.put(f"add i64 {k}, 1")
+            e.do(f"br i1 {whole}, label %failed, label %spoiled")
 
         e.label("move")
         new = self._moved(bound, z, history)
         counted = noted | self._counted(noted, iterations)
         new_old = self._picked(bound | z)
         new_chart = self._chart(new, bound)
-        k_next = e.put(f"add i64 {k}, 1")
+        k_next, part_next, whole_step = self._counted_on(k)
         more = e.put(f"icmp ult i64 {k_next}, {limit}")
         if self.program.charted:
             inside = e.compare("oge", new_chart, self.par["threshold"])
+            if self.parts > 1:
+                inside = e.put(f"or i1 {inside}, {e.put(f'xor i1 {whole_step}, true')}")
             more = e.put(f"and i1 {more}, {inside}")
         e.do(f"br i1 {more}, label %head, label %last")
 
@@ -130,9 +152,11 @@ class _Writer:
         self._kept("last_kept", "last_written", "out", new, last_shown, row)
 
         e.label("spoiled")
-        ways = ("late", "last")
-        spoiled = self._merged("i64", ways, (k, k_next))
-        spared = self._merged(e.mask, ways, (finite, last_finite))
+        ways, counts, fine = ("late", "last"), (k, k_next), (finite, last_finite)
+        if self.parts > 1:
+            ways, counts, fine = (*ways, "unfit"), (*counts, up_to), (*fine, ok)
+        spoiled = self._merged("i64", ways, counts)
+        spared = self._merged(e.mask, ways, fine)
         before = e.put(f"add i64 {spoiled}, -1")
         e.do("br label %start")
 
@@ -149,6 +173,8 @@ class _Writer:
         self._fill(start, [(good, e.mask, e.splat("true"), spared)], "%entry", "%spoiled")
         place, left = self.row
         whole = [(k, "i64", "0", k_next), (place, "ptr", "%store", row[0])]
+        if self.parts > 1:
+            whole.append((self.part, "i64", "0", part_next))
         self._fill(head, [*whole, (left, "i64", "%until", row[1])], "%start", "%move")
         pairs = [
             (name, e.type, before, after)
@@ -162,7 +188,7 @@ class _Writer:
         if self.program.charted:
             pairs.append((chart, e.type, e.constant(1.0), new_chart))
         self._fill(head, pairs, "%start", "%move")
-        return _module("steps", "i64", SIGNATURE, e)
+        return _tables(self.program.substeps) + _module("steps", "i64", SIGNATURE, e)
 
     # ---- pieces of the loop ------------------------------------------------------------------
 
@@ -177,7 +203,33 @@ class _Writer:
         self.par = {name: e.broadcast("%par", i) for i, name in enumerate(PAR)}
         count = self.program.inputs["par"].numel()
         self.parameters = [e.broadcast("%par", len(PAR) + i) for i in range(count)]
+        if self.parts > 1:
+            values = self.program.memory * self.parts * e.lanes
+            e.do(f"%scratch = alloca [{max(values, 1)} x double], align 64")
+            at = HEAD * n * e.lanes
+            self.remembered = e.put(f"getelementptr double, ptr %state, i64 {at}")
         e.do("br label %start")
+
+    remembered = ""
+
+    def _copy_memory(self, target: str, source: str) -> None:
+        """What Newton remembers of all sub-steps, from the state to the scratch space or back."""
+        if self.parts == 1:
+            return
+        size = 8 * self.program.memory * self.parts * self.e.lanes
+        self.e.declared.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
+        given = f"ptr align 8 {target}, ptr align 8 {source}, i64 {size}, i1 false"
+        self.e.do(f"call void @llvm.memcpy.p0.p0.i64({given})")
+
+    def _counted_on(self, k: str) -> tuple[str, str, str]:
+        """The numbers of the next step and sub-step; whether this one completes a step."""
+        e = self.e
+        if self.parts == 1:
+            return e.put(f"add i64 {k}, 1"), "0", "true"
+        after = e.put(f"add i64 {self.part}, 1")
+        whole = e.put(f"icmp eq i64 {after}, {self.parts}")
+        k_next = e.put(f"add i64 {k}, {e.put(f'zext i1 {whole} to i64')}")
+        return k_next, e.put(f"select i1 {whole}, i64 0, i64 {after}"), whole
 
     def _hole(self) -> int:
         """A place for φ-nodes whose values are known only at the end."""
@@ -216,6 +268,7 @@ class _Writer:
         old = {part: {i: e.name() for i in entries} for part, entries in self.needs.items()}
         chart = e.name() if self.program.charted else e.constant(1.0)
         self.row = (e.name(), e.name())  # where the next row goes, after how many steps
+        self.part = e.name()  # number of the sub-step
         return e.name(), state, notes, old, chart, self.row
 
     def _leave(self, state, shown: list[str], notes, chart: str, ok: str, made: str) -> None:
@@ -226,6 +279,7 @@ class _Writer:
                 e.store("%state", slot, value)
         for i, value in enumerate(shown):
             e.store("%state", n + i, value)
+        self._copy_memory(self.remembered, "%scratch")
         for key, value in {**notes, "chart": chart, "ok": e.number(ok)}.items():
             e.store("%notes", NOTES.index(key), value)
         e.do(f"ret i64 {made}")
@@ -239,11 +293,27 @@ class _Writer:
         bound |= {"floor": self.floor, "h": [self.par["h"]], "par": self.parameters}
         number = e.spread(e.put(f"uitofp i64 {k} to double"))
         now = e.put(f"fadd {e.type} {self.par['k']}, {number}")
-        after = e.put(f"fadd {e.type} {now}, {e.constant(1.0)}")
-        for name, count in (("t", now), ("t1", after)):
+        if self.parts == 1:
+            ends = [now, e.put(f"fadd {e.type} {now}, {e.constant(1.0)}")]
+        else:
+            ends = [e.plus(now, self._of_table("nodes", shift)) for shift in (0, 1)]
+            share = self._of_table("shares", 0)
+            bound["h"] = [e.put(f"fmul {e.type} {share}, {self.par['h']}")]
+            size = self.program.memory
+            first = e.put(f"mul i64 {self.part}, {size * e.lanes}")
+            self.own = e.put(f"getelementptr double, ptr %scratch, i64 {first}")
+            bound["memory"] = [e.load(self.own, i) for i in range(size)]
+        for name, count in zip(("t", "t1"), ends, strict=True):
             moved = e.put(f"fmul {e.type} {count}, {self.par['h']}")
             bound[name] = [e.put(f"fadd {e.type} {self.par['t0']}, {moved}")]
         return bound
+
+    def _of_table(self, name: str, shift: int) -> str:
+        """The entry of a table (see `_tables`) for this sub-step, or the one after it."""
+        e = self.e
+        at = e.put(f"add i64 {self.part}, {shift}")
+        place = e.put(f"getelementptr double, ptr @{name}, i64 {at}")
+        return e.spread(e.put(f"load double, ptr {place}, align 8"))
 
     def _solves(self, bound):
         """All Newton loops of the step: (converged, iterations, solutions, history)."""
@@ -274,7 +344,12 @@ class _Writer:
         kick = ca.Function("kick", [*symbols, program.q1], [program.dp])
         dp = e.inline(lean(kick), [*values, q1])[0]
         p1, cp1 = _compensated(e, bound["p"], bound["cp"], dp)
-        new = {"q": q1, "cq": cq1, "p": p1, "cp": cp1, "move": dq, "memory": history}
+        new = {"q": q1, "cq": cq1, "p": p1, "cp": cp1, "move": dq}
+        if self.parts == 1:
+            new["memory"] = history
+        else:
+            for i, value in enumerate(history):
+                e.store(self.own, i, value)
         if program.needs_velocity:
             new["v"] = e.inline(self.rest, [*values, q1, p1])[0]
         return new
@@ -295,7 +370,9 @@ class _Writer:
     def _late(self, state, old, notes):
         """The rest of a step: (p and v of the result, notes, whether the energy is finite)."""
         e, program = self.e, self.program
-        known = {"floor": self.floor, "h": [self.par["h"]], "par": self.parameters}
+        last = self.program.substeps[-1]
+        h = e.put(f"fmul {e.type} {e.constant(last)}, {self.par['h']}")
+        known = {"floor": self.floor, "h": [h], "par": self.parameters}
         for name, symbol in program.symbols.items():
             if name not in known:
                 entries = old.get(name, {})
@@ -353,11 +430,13 @@ class _Writer:
         e.label(loop)
         for a, b, g in zip(z, z_next, guess, strict=True):
             e.do(f"{a} = phi {e.type} [ {g}, %{before} ], [ {b}, %{loop} ]")
-        e.do(f"{last} = phi {e.type} [ {e.constant(1e300)}, %{before} ], [ {measured}, %{loop} ]")
+        e.do(f"{last} = phi {e.type} [ {e.constant(NEVER)}, %{before} ], [ {measured}, %{loop} ]")
         e.do(f"{done} = phi {e.mask} [ {e.splat('false')}, %{before} ], [ {done_next}, %{loop} ]")
         e.do(f"{trips} = phi {e.type} [ {iterations}, %{before} ], [ {trips_next}, %{loop} ]")
         e.do(f"{count} = phi i64 [ 0, %{before} ], [ {count_next}, %{loop} ]")
         bound = _bound(e, last)
+        if newton.curved:
+            bound = e.select(e.compare("oge", last, e.constant(NEVER)), e.constant(0.0), bound)
         change, (measure,) = graph.emit_late(e, [*values, z], early)
         for a, b, d in zip(z, z_next, change, strict=True):
             moved = e.put(f"fadd {e.type} {a}, {d}")
@@ -403,6 +482,18 @@ def _needs(program: FusedProgram) -> dict[str, list[int]]:
             used = ca.which_depends(rest, symbol)
             found[name] = [i for i, is_used in enumerate(used) if is_used]
     return found
+
+
+def _tables(substeps: tuple[float, ...]) -> str:
+    """Sizes of the sub-steps in units of h, and where they begin and end."""
+    if len(substeps) == 1:
+        return ""
+    nodes = [0.0, *(math.fsum(substeps[: i + 1]) for i in range(len(substeps) - 1)), 1.0]
+    e, text = Emitter(), ""
+    for name, values in (("shares", substeps), ("nodes", nodes)):
+        entries = ", ".join(f"double {e.constant(x)}" for x in values)
+        text += f"@{name} = internal constant [{len(values)} x double] [{entries}]\n"
+    return text
 
 
 def _module(name: str, result: str, arguments: str, e: Emitter) -> str:

@@ -27,6 +27,7 @@ from taut.kernel.native import lanes as simd_lanes
 from taut.kernel.step_code import NOTES, PAR
 from taut.march import loop
 from taut.march.charts import best_chart, threshold
+from taut.march.events import EVENT, Watch
 from taut.march.plan import Plan
 from taut.march.progress import Progress
 from taut.march.start import Start, smallest_sizes
@@ -65,9 +66,13 @@ class Group:
         self.step, self.sheet = step, sheets(1, step)[0]
         self.state[:, 0] = state
 
-    def advance(self, plan: Plan, count: int) -> None:
+    def advance(self, plan: Plan, count: int, watch: Watch | None = None) -> None:
         """Make up to `count` steps."""
         with self.step.guard:
+            if watch is not None:
+                made, self.row, self.code = watch.advance(self, plan, count)
+                self.done += made
+                return
             made, self.row, self.code = loop.march(
                 self.step.address, self.step.context, self.sheet, self.par, self.books, self.store,
                 self.row, plan.t0, plan.step, plan.end_step, plan.first + self.done, count,
@@ -105,6 +110,7 @@ class Run:
         self.groups: list[Group] = []
         self.alone: dict[int, Group] = {}
         self.start: Start | None = None
+        self.watch: Watch | None = None
 
     # ---- beginnings --------------------------------------------------------------------------
 
@@ -230,7 +236,8 @@ class Run:
         except KeyboardInterrupt as interrupt:
             error = interrupt
         wall = time.perf_counter() - begin - self.compiling
-        unfinished = any(group.done < self.total for group in self._ends())
+        self.ended = any(group.code == EVENT for group in self.groups)
+        unfinished = not self.ended and any(group.done < self.total for group in self._ends())
         if error is None and self.stopping and unfinished:
             error = KeyboardInterrupt()
         lost = np.any(self.books[:, loop.FAILED_AT] >= 0) and any(
@@ -251,7 +258,9 @@ class Run:
         while group.done < self.total and not self.stopping:
             begin = time.perf_counter()
             before = group.done
-            group.advance(self.plan, min(count, self.total - group.done))
+            group.advance(self.plan, min(count, self.total - group.done), self.watch)
+            if group.code == EVENT:
+                break
             if group.code == loop.FAILED and not self._rescued(group):
                 break
             if group.code == loop.CHART:
@@ -315,7 +324,7 @@ class Run:
         group.books[0, loop.FAILED_AT] = -1.0
         group.state[HEAD * n :, 0] = fresh
         before = group.done
-        group.advance(self.plan, 1)
+        group.advance(self.plan, 1, self.watch)
         if group.done == before:
             group.state[HEAD * n :, 0] = remembered
             return False

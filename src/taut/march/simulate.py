@@ -12,7 +12,10 @@ import numpy as np
 
 from taut.errors import ConstraintError, InputError, Interrupted, StepError
 from taut.kernel.compile import workshop
+from taut.kernel.evaluate import Snapshot
 from taut.march import loop
+from taut.march.dense import States
+from taut.march.events import Watch, located, watched
 from taut.march.plan import Plan
 from taut.march.run import Run
 from taut.march.start import prepare
@@ -36,6 +39,7 @@ def simulate(
     parameters: Mapping[Any, float] | None = None,
     project: bool = False,
     laws: Any = "auto",
+    events: Any = (),
     progress: Any = None,
 ) -> Trajectory:
     """Simulate a model and return its certified trajectory.
@@ -59,6 +63,8 @@ def simulate(
         Take the nearest consistent state if the start breaks the constraints.
     laws : "auto", None, or SymPy expressions of q, v, p, t (a list, or a mapping name → expression)
         Quantities the certificate watches besides the energy.
+    events : expressions or `Event` objects, or a mapping name → expression or `Event`, optional
+        Zero crossings to be located; ``run.events`` holds the states, a terminal one ends the run.
     progress : bool or callable, optional
         A bar on long runs in a terminal by default; ``callable(done, total)`` to be told.
 
@@ -89,15 +95,38 @@ def simulate(
     with _roomy(plan):
         run = Run(model, shop, chosen, plan, values, start.keep)
         run.begin(start)
+    run.watch = _watch(model, events, start.here, values)
     compile_time = time.perf_counter() - begin
     wall, error = run.march(progress)
     named = dict(zip(model.parameters, values.tolist(), strict=True))
     compile_time += run.compiling
     trajectory = run.trajectory(named, start.projected, wall, compile_time, watched)
+    if run.watch is not None:
+        trajectory = located(trajectory, run.watch, run.ended)
     if error is not None:
         raise _explained(error, trajectory, run)
     _check_dropped(trajectory)
     return trajectory
+
+
+def _watch(model: System, events: Any, here: Snapshot, values: np.ndarray) -> Watch | None:
+    """The events of a call, with their signs at the start."""
+    found = watched(model, events)
+    if not found:
+        return None
+    if here.q.ndim > 1:
+        raise InputError(
+            "events are not watched in a batch",
+            expected="one trajectory",
+            received=f"{len(here.q)} of them",
+            remedy="simulate them one by one",
+        )
+    watch = Watch(model, found, np.zeros(len(found)))
+    rows = here.rows()
+    watch.signs = np.sign(watch.values(States(np.array([here.t]), rows.q, rows.v, rows.p), values))[
+        0
+    ]
+    return watch
 
 
 def _check_dropped(run: Trajectory) -> None:
@@ -167,6 +196,8 @@ def _went_on(run: Trajectory, plan: Plan, steps: np.ndarray, joint: int, progres
     with _roomy(plan):
         work = Run(run.system, workshop(run.system), run.method, plan, values, run.keep)
         work.resume(run, steps, joint)
+        if run.watch is not None:
+            work.watch = Watch(run.system, run.watch.events, run.watch.signs.copy())
     wall, error = work.march(progress)
     more = work.trajectory(
         run.parameters, run.projected, run.wall_time + wall, run.compile_time, run.laws
@@ -179,6 +210,18 @@ def _went_on(run: Trajectory, plan: Plan, steps: np.ndarray, joint: int, progres
             for name in ("q", "v", "p")
         },
     )
+    if work.watch is not None:
+        joined = located(joined, work.watch, work.ended)
+        events = {
+            name: States(
+                *(
+                    np.concatenate([getattr(old, x), getattr(joined.events[name], x)])
+                    for x in "tqvp"
+                )
+            )
+            for name, old in run.events.items()
+        }
+        joined = replace(joined, events=events)
     if error is not None:
         raise _explained(error, joined, work)
     return joined

@@ -19,6 +19,7 @@ from taut.kernel.compile import workshop
 from taut.march.loop import evaluate
 
 if TYPE_CHECKING:
+    from taut.march.dense import States
     from taut.methods.base import Method
     from taut.model.system import System
 
@@ -57,6 +58,8 @@ class Trajectory:
     system, method : what was run and how
     step, t0 : float
     parameters : dict
+    events : dict
+        For each event by name the states at which it happened.
     """
 
     system: System
@@ -75,6 +78,8 @@ class Trajectory:
     compile_time: float
     laws: Any
     ending: Ending = field(repr=False)
+    events: dict[str, States] = field(default_factory=dict)
+    watch: Any = field(default=None, repr=False)
 
     # ---- what follows from the states --------------------------------------------------------
 
@@ -179,6 +184,25 @@ class Trajectory:
         values = expression_values(self.system, expression, self.parameters)
         return self._along(values)
 
+    def at(self, t: Any) -> States:
+        """States at any times of the run: t, q, v, p, on the manifold as the stored ones are.
+
+        They are made by shortened steps of the run's own method, so they are as accurate as it is.
+
+        Examples
+        --------
+        >>> import taut
+        >>> x, y = taut.coordinates("x y")
+        >>> pendulum = taut.System([x, y], mass=[1, 1], potential=y, constraints=[x**2 + y**2 - 1])
+        >>> run = taut.simulate(pendulum, q0=[1, 0], v0=0, duration=1, step=0.1)
+        >>> x, y = run.at(0.25).q
+        >>> bool(abs(x**2 + y**2 - 1) < 1e-15)
+        True
+        """
+        from taut.march.dense import states_at
+
+        return states_at(self, t)
+
     # ---- views from further up ---------------------------------------------------------------
 
     @cached_property
@@ -256,12 +280,19 @@ def expression_values(system: System, expression: Any, parameters: dict[str, flo
     expr = system.read(expression)
     q, v, p = (ca.SX.sym(name, system.n) for name in "qvp")
     t = ca.SX.sym("t")
-    table = {symbol: ca.SX(value) for symbol, value in system.parameter_symbols(parameters).items()}
-    for group, vector in ((system.coordinates, q), (system.velocities, v), (system.momenta, p)):
-        table |= {symbol: vector[i] for i, symbol in enumerate(group)}
-    table[system.time] = t
+    given = [ca.SX(parameters[name]) for name in system.parameters]
+    table = symbol_table(system, q, v, p, t, given)
     function = ca.Function("law", [q, v, p, t], to_casadi([expr], table))
     return lambda q, v, p, t: np.array(function(q.T, v.T, p.T, t[None, :])).ravel()
+
+
+def symbol_table(system: System, q, v, p, t, parameters) -> dict:
+    """What the symbols of a system's expressions stand for."""
+    names = system.parameter_symbols(dict.fromkeys(system.parameters, 0.0))
+    table = dict(zip(names, parameters, strict=True))
+    for group, vector in ((system.coordinates, q), (system.velocities, v), (system.momenta, p)):
+        table |= {symbol: vector[i] for i, symbol in enumerate(group)}
+    return table | {system.time: t}
 
 
 def apply_map(compiled, rows: np.ndarray) -> np.ndarray:

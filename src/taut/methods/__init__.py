@@ -1,7 +1,8 @@
 """How it moves: one file per family of methods, and the catalogue."""
 
 from taut.methods.base import Method
-from taut.methods.catalogue import AUTO, CATALOGUE, method_of
+from taut.methods.catalogue import AUTO, CATALOGUE, method_of, register
+from taut.methods.composition import Composition
 from taut.methods.euler import ProjectedEuler, SymplecticEuler
 from taut.methods.rattle import Rattle
 from taut.methods.spark import GaussLobatto, LobattoPair, SymplecticRK
@@ -10,6 +11,7 @@ from taut.methods.time_element import TimeElement
 __all__ = [
     "AUTO",
     "CATALOGUE",
+    "Composition",
     "GaussLobatto",
     "LobattoPair",
     "Method",
@@ -19,4 +21,5 @@ __all__ = [
     "SymplecticRK",
     "TimeElement",
     "method_of",
+    "register",
 ]

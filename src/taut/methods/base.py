@@ -107,11 +107,17 @@ class Method(ABC):
     keeps_constraints: ClassVar[bool] = True
     charted: ClassVar[bool] = False
     depth: ClassVar[int] = 1  # stages that are solved for together
+    substeps: ClassVar[tuple[float, ...]] = (1.0,)  # a step is the program with h times each
     source: ClassVar[str]
 
     @abstractmethod
     def program(self, step: Step) -> None:
         """Write one step down."""
+
+    @property
+    def whole(self) -> Method:
+        """The method whose steps a step is composed of: itself, unless there are sub-steps."""
+        return self
 
     @property
     def key(self) -> str:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from taut.errors import InputError, UnknownName
 from taut.methods.base import Method
+from taut.methods.composition import Composition
 from taut.methods.euler import ProjectedEuler, SymplecticEuler
 from taut.methods.rattle import Rattle
+from taut.methods.registry import AUTO, CATALOGUE, method_of, register
 from taut.methods.spark import GaussLobatto, LobattoPair, SymplecticRK
 from taut.methods.time_element import TimeElement
 
-CATALOGUE: dict[str, Method] = {
-    "rattle": Rattle(),
+METHODS: dict[str, Method] = {
+    "rattle": (rattle := Rattle()),
     "time-element": TimeElement(),
     "time-element-independent": TimeElement(form="independent"),
     "symplectic-rk": SymplecticRK(),
@@ -19,24 +20,14 @@ CATALOGUE: dict[str, Method] = {
     "gauss-lobatto-8": GaussLobatto(4),
     "lobatto-4": LobattoPair(3),
     "lobatto-6": LobattoPair(4),
+    "composition-4": Composition(rattle, order=4),
+    "composition-6": Composition(rattle, order=6),
+    "composition-8": Composition(rattle, order=8),
+    "composition-10": Composition(rattle, order=10),
     "symplectic-euler": SymplecticEuler(),
     "projected-symplectic-euler": ProjectedEuler(),
 }
-AUTO = "rattle"
+for name, method in METHODS.items():
+    register(name, method)
 
-
-def method_of(given: str | Method) -> Method:
-    """The method that a name or a method object stands for."""
-    if isinstance(given, Method):
-        return given
-    if isinstance(given, str):
-        name = AUTO if given == "auto" else given
-        if name in CATALOGUE:
-            return CATALOGUE[name]
-        raise UnknownName("method", given, [*CATALOGUE, "auto"])
-    raise InputError(
-        "method is neither a name nor a method",
-        expected="one of " + ", ".join([*CATALOGUE, "auto"]) + ", or a method object",
-        received=repr(given),
-        remedy=f"make one of the class: {given.__name__}(…)" if isinstance(given, type) else None,
-    )
+__all__ = ["AUTO", "CATALOGUE", "method_of", "register"]

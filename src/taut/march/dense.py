@@ -1,0 +1,166 @@
+"""States between the stored ones, on the manifold: shortened steps of the run's own method.
+
+    run.at(t) = Φ_{t − t_k}(state at t_k),      t_k the last stored time up to t
+
+(whole steps first, where not every state was stored).  Nothing is interpolated: such a state meets
+the constraints to round-off, is as accurate as the run itself, and comes out at t_{k+1} as the
+stored state does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import njit
+
+from taut.errors import InputError, StepError
+from taut.kernel.compile import workshop
+from taut.kernel.fused import HEAD
+from taut.kernel.step_code import PAR
+from taut.march.call import call_steps
+from taut.march.charts import best_chart
+from taut.march.loop import COUNT, OK
+
+if TYPE_CHECKING:
+    from taut.march.trajectory import Trajectory
+
+EPS = np.finfo(float).eps
+
+
+@dataclass(frozen=True)
+class States:
+    """States at given times: t, q, v, p as in a trajectory, or one state."""
+
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    p: np.ndarray
+
+    def __len__(self) -> int:
+        return np.size(self.t)
+
+
+def states_at(run: Trajectory, t: Any) -> States:
+    """States of `run` at the time or times `t`; see the module's head."""
+    times = _checked(run, t)
+    if run.batch is not None:
+        members = [states_at(run[i], t) for i in range(run.batch)]
+        return States(times, *(np.stack([getattr(m, x) for m in members]) for x in "qvp"))
+    rows = np.searchsorted(run.t, times.ravel(), side="right") - 1
+    order = np.lexsort((times.ravel(), rows))
+    starts, which = np.unique(rows[order], return_inverse=True)
+    begin = States(run.t[starts], run.q[starts], run.v[starts], run.p[starts])
+    found = moved(run, begin, which, times.ravel()[order] - run.t[rows[order]])
+    back = np.argsort(order)
+    shape = (*times.shape, run.system.n)
+    return States(times, *(x[back].reshape(shape) for x in found))
+
+
+def moved(run: Trajectory, begin: States, which: np.ndarray, dt: np.ndarray):
+    """(q, v, p) the times `dt` after the states number `which` of `begin`; both ascending."""
+    method, h, n = run.method, run.step, run.system.n
+    counts = np.floor(dt / h + 1e-9).astype(np.int64)
+    rest = dt - counts * h
+    rest[rest < 4 * EPS * np.maximum(np.abs(begin.t[which]), h)] = 0.0
+    shop, out = workshop(run.system), np.empty((len(dt), 3 * n))
+    charts: list[Any] = [None] * len(begin.t)
+    if method.charted:
+        pairs = zip(begin.q, begin.t, strict=True)
+        charts = [best_chart(shop.mechanics, q, t, run._par, run.keep) for q, t in pairs]
+    for chart in set(charts):
+        step = shop.step(method, keep=run.keep, chart=chart)
+        own = [i for i, x in enumerate(charts) if x == chart]
+        inner = _inner(run, step, States(*(getattr(begin, x)[own] for x in "tqvp")))
+        number = np.full(len(begin.t), -1)
+        number[own] = np.arange(len(own))
+        mine = np.flatnonzero(number[which] >= 0)
+        par = np.concatenate([np.zeros(len(PAR)), run._par])
+        par[PAR.index("threshold")] = -1.0
+        sheet = np.zeros((2 * step.slots + COUNT, 1))
+        found = np.empty((len(mine), 3 * n))
+        with step.guard:
+            done = _steps_from(
+                step.address, step.context, sheet, par, inner, begin.t[own],
+                number[which[mine]], counts[mine], rest[mine], h, found,
+            )  # fmt: skip
+        if done < len(mine):
+            t = float(begin.t[which[mine[done]]])
+            raise StepError(
+                f"no step could be made from t = {t:g}",
+                expected="Newton to converge to a finite state near the one before",
+                received=f"method {method.name}, a step of {rest[mine[done]]:g}",
+                t=t,
+                index=int(counts[mine[done]]),
+            )
+        out[mine] = found
+    return out[:, :n], out[:, 2 * n :], out[:, n : 2 * n]
+
+
+def _inner(run: Trajectory, step, begin: States) -> np.ndarray:
+    """The inner states of a compiled step that starts at these, one row for each."""
+    n, q, v, p = run.system.n, begin.q, begin.v, begin.p
+    floor = np.broadcast_to(run.ending.states[0][(HEAD - 1) * n : HEAD * n], q.shape)
+    if workshop(run.system).unrolled(run.method):
+        memory = step.first_memory(q.T, p.T, v.T).T
+    else:
+        memory = np.array([step.first_memory(*row) for row in zip(q, p, v, strict=True)])
+    zero, move = np.zeros_like(q), run.step * v
+    return np.ascontiguousarray(np.hstack([q, p, v, zero, p, zero, move, floor, memory]))
+
+
+@njit(nogil=True, cache=True)
+def _steps_from(address, context, sheet, par, inner, times, which, counts, rest, h, out):
+    """For each query `counts` whole steps and one of length `rest`; the number of queries done."""
+    slots = (sheet.shape[0] - COUNT) // 2
+    now, then, notes = sheet[:slots, 0], sheet[slots : 2 * slots, 0], sheet[2 * slots :, 0]
+    at = sheet.ctypes.data
+    last, made = -1, 0
+    for i in range(len(which)):
+        if which[i] != last:
+            last, made = which[i], 0
+            now[:] = inner[last]
+        begin = times[last]
+        if counts[i] > made:
+            ask = counts[i] - made
+            par[0], par[1], par[2] = begin, made, h
+            notes[OK] = 1.0
+            did = call_steps(  # pyright: ignore[reportCallIssue]
+                address, context, at, par.ctypes.data, at + 16 * slots, ask, at, ask + 1, ask + 1
+            )
+            if did < ask:
+                return i
+            made = counts[i]
+        then[:] = now
+        if rest[i] > 0.0:
+            par[0], par[1], par[2] = begin + made * h, 0.0, rest[i]
+            notes[OK] = 1.0
+            did = call_steps(  # pyright: ignore[reportCallIssue]
+                address, context, at + 8 * slots, par.ctypes.data, at + 16 * slots, 1, at, 2, 2
+            )
+            if did < 1:
+                return i
+        for j in range(out.shape[1]):
+            out[i, j] = then[j]
+    return len(which)
+
+
+def _checked(run: Trajectory, t: Any) -> np.ndarray:
+    try:
+        times = np.array(t, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError("t is not a time", expected="numbers", received=repr(t)[:80]) from error
+    begin, end = float(run.t[0]), float(run.t[-1])
+    slack = 1e-9 * run.step
+    if not np.all((times >= begin - slack) & (times <= end + slack)):
+        raise InputError(
+            "t lies outside of the run",
+            expected=f"{begin:g} ≤ t ≤ {end:g}",
+            received=f"{np.min(times):g} … {np.max(times):g}" if times.size > 1 else f"{times:g}",
+            remedy="simulate for longer, or go on: run.continue_(…)",
+        )
+    return np.clip(times, begin, end)
+
+
+__all__ = ["States", "moved", "states_at"]

@@ -1,0 +1,258 @@
+"""Events: zero crossings of an expression, found in every step and located on the manifold.
+
+A step over which an event's expression changes its sign is divided: the crossing is the root of
+τ ↦ e(Φ_τ(state before the step)), a state of the same kind as those of `run.at`.  An event that is
+terminal ends the run there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+from numba import njit
+
+from taut.errors import InputError, UnknownName
+from taut.kernel.compile import CompiledMap
+from taut.kernel.fused import HEAD
+from taut.kernel.step_code import PAR
+from taut.kernel.translate import to_casadi
+from taut.march import loop
+from taut.march.call import call_map
+from taut.march.dense import EPS, States, moved
+from taut.march.trajectory import Trajectory, apply_map, symbol_table
+from taut.model.system import System
+
+if TYPE_CHECKING:
+    from taut.march.run import Group
+
+DIRECTIONS = {"both": 0, "up": 1, "down": -1}
+ROOM = 256  # crossings that are written down between two looks
+EVENT = 3  # the code of a march that a terminal event has ended
+
+
+@dataclass(frozen=True)
+class Event:
+    """A zero crossing to be watched for.
+
+    Parameters
+    ----------
+    expression : SymPy expression of coordinates, velocities, momenta, t and parameters
+    direction : "both", "up" or "down"
+        Whether the expression must grow or fall through zero.
+    terminal : bool
+        Whether the run ends there.
+    name : str, optional
+        Under which `run.events` lists it; the expression itself by default.
+    """
+
+    expression: Any
+    direction: str = "both"
+    terminal: bool = False
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.direction not in DIRECTIONS:
+            raise UnknownName("direction", str(self.direction), DIRECTIONS)
+
+    @property
+    def label(self) -> str:
+        return str(self.expression) if self.name is None else self.name
+
+
+@dataclass
+class Watch:
+    """The events of a run: what to look for, the signs seen last, and the crossings found.
+
+    Attributes
+    ----------
+    signs : ndarray
+        −1 or 1 of each expression when it was last not zero, 0 as long as it has been.
+    """
+
+    system: System
+    events: tuple[Event, ...]
+    signs: np.ndarray = field(repr=False)
+
+    def __post_init__(self) -> None:
+        n = self.system.n
+        q, v, p = (ca.SX.sym(name, n) for name in "qvp")
+        t, par = ca.SX.sym("t"), ca.SX.sym("par", len(self.system.parameters))
+        table = symbol_table(self.system, q, v, p, t, ca.vertsplit(par))
+        values = to_casadi([e.expression for e in self.events], table)
+        function = ca.Function("events", [q, v, p, t, par], [ca.densify(ca.vertcat(*values))])
+        self.map = CompiledMap(function)
+        self.wanted = np.array(
+            [[DIRECTIONS[e.direction], e.terminal] for e in self.events], dtype=np.float64
+        )
+        self.found = np.zeros((ROOM, 3 + 3 * n))
+        self.tally = np.zeros(1, dtype=np.int64)
+        self.records: list[np.ndarray] = []
+
+    def values(self, states: States, par: np.ndarray) -> np.ndarray:
+        """Of all expressions at many states."""
+        spread = np.broadcast_to(par, (len(states), len(par)))
+        rows = np.hstack([states.q, states.v, states.p, states.t[:, None], spread])
+        return apply_map(self.map, np.ascontiguousarray(rows))
+
+    def advance(self, group: Group, plan, count: int) -> tuple[int, int, int]:
+        """As `loop.march`, one step at a time, with an eye on the expressions."""
+        source = np.zeros(3 * self.system.n + 1 + len(group.par) - len(PAR))
+        target = np.zeros(len(self.events))
+        made, row, code = _march(
+            group.step.address, group.step.context, group.sheet, group.par, group.books,
+            group.store, group.row, plan.t0, plan.step, plan.end_step, plan.first + group.done,
+            count, plan.every, plan.last, self.map.address, source, target, self.signs,
+            self.wanted, self.found, self.tally,
+        )  # fmt: skip
+        if self.tally[0]:
+            self.records.append(self.found[: self.tally[0]].copy())
+            self.tally[0] = 0
+        return made, row, code
+
+
+@njit(nogil=True, cache=True)
+def _march(
+    address, context, sheet, par, books, store, row, t0, h, end_h, first, count, every, last,
+    events, source, target, signs, wanted, found, tally,
+):  # fmt: skip
+    n = store.shape[1] // 3
+    before = np.empty(3 * n)
+    done, code = 0, loop.DONE
+    while done < count and code == loop.DONE:
+        before[:] = sheet[: 3 * n, 0]
+        k = first + done
+        made, row, code = loop.march(
+            address, context, sheet, par, books, store, row, t0, h, end_h, k, 1, every, last
+        )
+        if made == 0:
+            break
+        done += 1
+        source[:n], source[n : 2 * n] = sheet[:n, 0], sheet[2 * n : 3 * n, 0]
+        source[2 * n : 3 * n] = sheet[n : 2 * n, 0]
+        size = end_h if k + 1 == last else h
+        source[3 * n] = t0 + (k + 1) * h if size == h else t0 + k * h + size
+        source[3 * n + 1 :] = par[4:]
+        call_map(events, source.ctypes.data, target.ctypes.data)  # pyright: ignore[reportCallIssue]
+        for e in range(len(signs)):
+            sign = np.sign(target[e])
+            if sign * signs[e] < 0.0 and (wanted[e, 0] == 0.0 or wanted[e, 0] == sign):
+                entry = found[tally[0]]
+                entry[0], entry[1], entry[2] = e, t0 + k * h, size
+                entry[3:] = before
+                tally[0] += 1
+                if wanted[e, 1] != 0.0:
+                    code = EVENT
+            if sign != 0.0:
+                signs[e] = sign
+        if tally[0] + len(signs) > len(found):
+            break
+    return done, row, code
+
+
+def watched(system: System, events: Any) -> tuple[Event, ...]:
+    """The events of a call, checked."""
+    if isinstance(events, Event):
+        events = [events]
+    elif isinstance(events, Mapping):
+        events = [
+            replace(e, name=str(name)) if isinstance(e, Event) else Event(e, name=str(name))
+            for name, e in events.items()
+        ]
+    elif isinstance(events, str) or not isinstance(events, Iterable):
+        events = [events]
+    found = tuple(e if isinstance(e, Event) else Event(e) for e in events)
+    found = tuple(replace(e, expression=system.read(e.expression), name=e.label) for e in found)
+    names = [e.label for e in found]
+    for event in found:
+        if not event.expression.free_symbols:
+            raise InputError(
+                "an event that is a number happens never or always",
+                expected="an expression of coordinates, velocities, momenta or t",
+                received=event.label,
+            )
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(
+                f"two events are called {name}",
+                expected="a name of its own for each",
+                received=", ".join(names),
+                remedy="taut.Event(expression, name=…)",
+            )
+    return found
+
+
+def located(run: Trajectory, watch: Watch, ended: bool) -> Trajectory:
+    """`run` with its crossings located, cut off at the terminal event that ended it."""
+    n, par = run.system.n, run._par
+    records = np.concatenate([np.zeros((0, 3 + 3 * n)), *watch.records])
+    numbers = records[:, 0].astype(int)
+    q, p, v = (records[:, 3 + i * n : 3 + (i + 1) * n] for i in range(3))
+    begin = States(records[:, 1], q, v, p)
+
+    def values(dt: np.ndarray) -> tuple[np.ndarray, States]:
+        every = np.arange(len(dt))
+        here = States(begin.t + dt, *moved(run, begin, every, dt))
+        return watch.values(here, par)[every, numbers], here
+
+    dt = _roots(lambda x: values(x)[0], records[:, 2], begin.t) if len(records) else begin.t
+    states = values(dt)[1] if len(records) else begin
+    if ended:
+        run, states, kept = _cut(run, watch, numbers, states, records)
+        numbers = numbers[kept]
+    found = {
+        e.label: States(*(getattr(states, x)[numbers == i] for x in "tqvp"))
+        for i, e in enumerate(watch.events)
+    }
+    return replace(run, events=found, watch=watch)
+
+
+def _cut(run: Trajectory, watch: Watch, numbers, states: States, records):
+    """The run up to its first terminal event, and the events up to then."""
+    last = np.array([watch.events[i].terminal for i in numbers]) & (records[:, 1] == records[-1, 1])
+    first = int(np.flatnonzero(last)[np.argmin(states.t[last])])
+    t, q, v, p = (getattr(states, x)[first] for x in "tqvp")
+    rows = int(np.searchsorted(run.t, t, side="left"))
+    joined = {
+        name: np.concatenate([getattr(run, name)[:rows], x[None]])
+        for name, x in (("q", q), ("v", v), ("p", p))
+    }
+    n, zero, end = run.system.n, np.zeros(run.system.n), run.ending
+    state = end.states[0].copy()
+    state[: (HEAD - 1) * n] = np.concatenate([q, p, v, zero, p, zero, run.step * v])
+    ending = replace(end, states=[state], short=True, end_step=float(t - records[first, 1]))
+    kept = np.flatnonzero(states.t <= t)
+    states = States(*(getattr(states, x)[kept] for x in "tqvp"))
+    run = replace(run, t=np.append(run.t[:rows], t), **joined, ending=ending)
+    return run, states, kept
+
+
+def _roots(f, high: np.ndarray, t: np.ndarray) -> np.ndarray:
+    """Roots of f between 0 and `high`, where it changes sign: regula falsi, and bisection in turn.
+
+    All at once: f takes and returns one value per root.
+    """
+    a, b = np.zeros_like(high), high.copy()
+    fa, fb = f(a), f(b)
+    enough = 2 * EPS * np.maximum(np.abs(t), high)
+    for k in range(120):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            c = b - fb * (b - a) / (fb - fa)
+        middle = 0.5 * (a + b)
+        c = np.where((k % 3 == 2) | ~((c > a) & (c < b)), middle, c)
+        done = b - a <= enough
+        if np.all(done):
+            break
+        fc = f(np.where(done, b, c))
+        left = (np.sign(fc) == np.sign(fa)) & (fc != 0.0)
+        # The end that stays counts for less, so that both ends move (Illinois).
+        fa, fb = np.where(left, fc, 0.5 * fa), np.where(left, 0.5 * fb, fc)
+        a, b = np.where(left & ~done, c, a), np.where(left | done, b, c)
+        a = np.where((fc == 0.0) & ~done, b, a)
+    return b
+
+
+__all__ = ["Event", "Watch", "located", "watched"]

@@ -1,0 +1,52 @@
+"""Methods by name: looked up here, entered by `catalogue`, and by users for their own."""
+
+from __future__ import annotations
+
+from taut.errors import InputError, UnknownName
+from taut.methods.base import Method
+
+CATALOGUE: dict[str, Method] = {}
+AUTO = "rattle"
+
+
+def register(name: str, method: Method) -> None:
+    """Make a method known by a name, wherever names of methods are taken.
+
+    Examples
+    --------
+    >>> import taut
+    >>> taut.register("suzuki", taut.Composition("rattle", order=4, scheme="45"))
+    """
+    if not isinstance(name, str) or not name.strip() or name == "auto":
+        raise InputError("that cannot be a method's name", expected="a word", received=repr(name))
+    if not isinstance(method, Method):
+        raise _no_method(method)
+    if CATALOGUE.get(name, method) != method:
+        raise InputError(
+            f"the name {name!r} is taken",
+            expected="a name of its own for every method",
+            received=method.key,
+            remedy="choose another name",
+        )
+    CATALOGUE[name] = method
+
+
+def method_of(given: str | Method) -> Method:
+    """The method that a name or a method object stands for."""
+    if isinstance(given, Method):
+        return given
+    if isinstance(given, str):
+        name = AUTO if given == "auto" else given
+        if name in CATALOGUE:
+            return CATALOGUE[name]
+        raise UnknownName("method", given, [*CATALOGUE, "auto"])
+    raise _no_method(given)
+
+
+def _no_method(given: object) -> InputError:
+    return InputError(
+        "method is neither a name nor a method",
+        expected="one of " + ", ".join([*CATALOGUE, "auto"]) + ", or a method object",
+        received=repr(given),
+        remedy=f"make one of the class: {given.__name__}(…)" if isinstance(given, type) else None,
+    )

@@ -1,0 +1,121 @@
+"""States between the stored ones."""
+
+import numpy as np
+import pytest
+
+import taut
+from taut.methods import CATALOGUE
+
+x1, y1, x2, y2 = Q = taut.coordinates("x1 y1 x2 y2")
+DOUBLE = taut.System(
+    Q,
+    mass=[1, 1, 2, 2],
+    potential=-10 * y1 - 20 * y2,
+    constraints=[x1**2 + y1**2 - 1, (x2 - x1) ** 2 + (y2 - y1) ** 2 - 1],
+)
+A = np.sqrt(0.5)
+START = {"q0": [A, A, 0, 2 * A], "v0": 0}
+x, y = taut.coordinates("x y")
+PENDULUM = taut.System([x, y], mass=[1, 1], potential=10 * y, constraints=[x**2 + y**2 - 1])
+
+
+def go(method, **options):
+    given = START | {"duration": 1, "step": 0.01} | options
+    return taut.simulate(DOUBLE, **given, method=method)
+
+
+@pytest.mark.parametrize("method", sorted(CATALOGUE))
+@pytest.mark.parametrize("every", [1, 7])
+def test_at_stored_times_it_is_the_stored_state(method, every):
+    run, full = go(method, every=every), go(method)
+    found = run.at(full.t)
+    for name in "qvp":
+        gap = np.abs(getattr(found, name) - getattr(full, name)).max()
+        assert gap < 1e-13 * (1 + np.abs(getattr(full, name)).max())
+
+
+@pytest.mark.parametrize("method", sorted(CATALOGUE))
+def test_between_them_it_is_on_the_manifold_and_as_accurate(method):
+    run = go(method, duration=0.5)
+    t = np.sort(np.random.default_rng(1).uniform(0, 0.5, 200))
+    found = run.at(t)
+    g = [x1**2 + y1**2 - 1, (x2 - x1) ** 2 + (y2 - y1) ** 2 - 1]
+    at = [np.array([e.subs(dict(zip(Q, row, strict=True))) for row in found.q[::20]]) for e in g]
+    exact = go("gauss-lobatto-8", duration=0.5).at(t)
+    own = np.abs(run.q - go("gauss-lobatto-8", duration=0.5).q).max()
+    assert np.abs(found.q - exact.q).max() < 1.5 * own + 1e-13
+    if CATALOGUE[method].keeps_constraints:
+        assert np.abs(np.array(at, dtype=float)).max() < 1e-15
+
+
+def test_it_is_continuous_at_the_joints():
+    run = go("rattle")
+    before, after = run.at(run.t[1:-1] - 1e-9), run.at(run.t[1:-1] + 1e-9)
+    assert np.abs(before.q - after.q).max() < 1e-7
+    assert np.abs(before.v - after.v).max() < 1e-6
+
+
+def test_order_between_the_stored_states():
+    """Against the run with tiny steps: second order at any time for RATTLE."""
+    t = np.linspace(0.013, 0.487, 7)
+    exact = go("gauss-lobatto-8", duration=0.5).at(t).q
+    errors = [
+        np.abs(go("rattle", duration=0.5, step=h).at(t).q - exact).max() for h in (0.01, 0.005)
+    ]
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2, abs=0.1)
+
+
+def test_shapes_and_order_of_the_times():
+    run = go("rattle")
+    one = run.at(0.333)
+    assert one.q.shape == (4,)
+    assert len(one) == 1
+    t = np.array([[0.9, 0.1], [0.333, 0.9]])
+    many = run.at(t)
+    assert many.q.shape == (2, 2, 4)
+    assert np.array_equal(many.q[1, 0], one.q)
+    assert np.array_equal(many.q[0, 0], many.q[1, 1])
+    assert len(run.at([])) == 0
+
+
+def test_a_batch():
+    q0 = np.array([START["q0"], [0, 1, 0.6, 1.8]])
+    run = go("rattle", q0=q0)
+    assert run.at([0.111, 0.777]).q.shape == (2, 2, 4)
+    alone = go("rattle", q0=q0[1]).at([0.111, 0.777])
+    assert np.abs(run.at([0.111, 0.777]).q[1] - alone.q).max() < 1e-14
+
+
+def test_the_last_step_may_be_shorter():
+    run = go("rattle", duration=0.997)
+    assert run.t[-1] == pytest.approx(0.997)
+    assert np.array_equal(run.at(0.997).q, run.q[-1])
+    assert np.abs(run.at(0.996999).q - run.q[-1]).max() < 1e-5
+
+
+def test_moving_constraints_and_parameters():
+    """A pivot that moves: the state in between meets the constraint at its own time."""
+    pivot = taut.t**2 / 3
+    system = taut.System(
+        [x, y], mass=[1, 1], potential="g*y", parameters={"g": 9.0},
+        constraints=[(x - pivot) ** 2 + y**2 - 1],
+    )  # fmt: skip
+    run = taut.simulate(
+        system, q0=[0, -1], v0=0, duration=1, step=0.05, parameters={"g": 3.0}, method="rattle"
+    )
+    there = run.at(0.777)
+    assert abs((there.q[0] - 0.777**2 / 3) ** 2 + there.q[1] ** 2 - 1) < 1e-15
+    slow = taut.simulate(system, q0=[0, -1], v0=0, duration=1, step=0.05, method="rattle")
+    assert np.abs(slow.at(0.777).q - there.q).max() > 1e-3
+
+
+@pytest.mark.parametrize("t", [-0.1, 1.1, np.nan, [0.5, 2.0]])
+def test_outside_of_the_run(t):
+    with pytest.raises(taut.InputError, match="outside of the run") as caught:
+        go("rattle").at(t)
+    assert "0 ≤ t ≤ 1" in caught.value.expected
+
+
+def test_no_time():
+    with pytest.raises(taut.InputError, match="not a time"):
+        go("rattle").at("noon")

@@ -1,0 +1,157 @@
+"""Zero crossings, located on the manifold."""
+
+import numpy as np
+import pytest
+from scipy.special import ellipk
+
+import taut
+from taut.march.events import ROOM
+from taut.methods import CATALOGUE
+
+x, y = taut.coordinates("x y")
+PENDULUM = taut.System([x, y], mass=[1, 1], potential=10 * y, constraints=[x**2 + y**2 - 1])
+vx, vy = PENDULUM.velocities
+START = {"q0": [0.6, -0.8], "v0": 0}
+PERIOD = 4 * np.sqrt(1 / 10) * ellipk((1 - 0.8) / 2)  # m = sin²(θ₀/2) = (1 − cos θ₀)/2
+
+
+def go(**options):
+    given = {"duration": 10, "step": 0.02, "method": "gauss-lobatto-8"} | options
+    return taut.simulate(PENDULUM, **START, **given)
+
+
+def test_the_period_of_a_pendulum():
+    """Against the elliptic integral, far between the steps."""
+    found = go(events=[x]).events["x"]
+    assert found.t[0] == pytest.approx(PERIOD / 4, abs=1e-12)
+    assert np.diff(found.t) == pytest.approx(PERIOD / 2, abs=2e-12)
+    assert len(found) == int((10 - PERIOD / 4) / (PERIOD / 2)) + 1
+    assert np.abs(found.q[:, 0]).max() < 3e-15
+    assert np.abs(found.q[:, 0] ** 2 + found.q[:, 1] ** 2 - 1).max() < 1e-15
+
+
+@pytest.mark.parametrize("method", sorted(CATALOGUE))
+def test_any_method(method):
+    run = go(method=method, step=0.01, duration=2, events=[x])
+    close = 2e-2 if CATALOGUE[method].order == 1 else 2e-4
+    assert run.events["x"].t == pytest.approx([0.5099, 1.5297], abs=close)
+    assert np.abs(run.events["x"].q[:, 0]).max() < 1e-14
+
+
+def test_directions_and_names():
+    run = go(
+        events={
+            "right": taut.Event(x, direction="up"),
+            "left": taut.Event(x, direction="down"),
+            "any": x,
+        }
+    )
+    right, left, both = (run.events[name].t for name in ("right", "left", "any"))
+    assert np.all(run.events["right"].v[:, 0] > 0)
+    assert np.all(run.events["left"].v[:, 0] < 0)
+    assert np.array_equal(np.sort(np.concatenate([right, left])), both)
+    assert left[0] < right[0]
+
+
+def test_expressions_of_velocity_momentum_and_time():
+    run = go(events={"turn": vx, "clock": taut.t - 3.21, "p": PENDULUM.momenta[0]})
+    assert run.events["clock"].t == pytest.approx([3.21], abs=1e-12)
+    # At the start from rest the velocity is zero: that is no crossing.
+    assert run.events["turn"].t[0] == pytest.approx(PERIOD / 2, abs=1e-10)
+    assert np.abs(run.events["turn"].t - run.events["p"].t).max() < 1e-12
+
+
+def test_a_terminal_event_ends_the_run():
+    run = go(events=[taut.Event(x, direction="up", terminal=True), taut.Event(vx, name="turn")])
+    end = 3 * PERIOD / 4
+    assert run.t[-1] == pytest.approx(end, abs=1e-12)
+    assert abs(run.q[-1, 0]) < 3e-15
+    assert np.abs(run.constraints).max() < 1e-15
+    assert np.all(np.diff(run.t) > 0)
+    assert len(run.events["x"]) == 1
+    assert np.array_equal(run.events["x"].q[0], run.q[-1])
+    assert np.all(run.events["turn"].t < end)
+    assert "last one shortened" in run.certificate.title()
+
+
+@pytest.mark.parametrize("every", [1, 4, 1000])
+def test_events_do_not_depend_on_what_is_stored(every):
+    one, two = go(events=[x]), go(events=[x], every=every)
+    assert np.array_equal(one.events["x"].t, two.events["x"].t)
+    last = go(events=[taut.Event(x, terminal=True)], every=every)
+    assert last.t[-1] == pytest.approx(PERIOD / 4, abs=1e-12)
+
+
+def test_watching_does_not_disturb():
+    for method in ("rattle", "time-element-independent", "composition-4"):
+        plain, seen = go(method=method), go(method=method, events=[x])
+        assert np.array_equal(plain.q, seen.q)
+        a, b = (r.certificate.to_dict() for r in (plain, seen))
+        assert a["energy_band"] == b["energy_band"]
+        assert a["max_g"] == b["max_g"]
+
+
+def test_going_on_from_a_terminal_event():
+    """The crossing that ended the run is not found again; the next one is."""
+    first = go(events=[taut.Event(x, terminal=True)])
+    second = first.continue_(5.0)
+    assert second.events["x"].t == pytest.approx([PERIOD / 4, 3 * PERIOD / 4], abs=1e-11)
+    assert second.t[-1] == pytest.approx(3 * PERIOD / 4, abs=1e-11)
+
+
+def test_going_on_is_one_long_run():
+    whole = go(events=[x])
+    parts = go(events=[x], duration=4).continue_(6.0)
+    assert np.array_equal(whole.q, parts.q)
+    assert np.array_equal(whole.events["x"].t, parts.events["x"].t)
+
+
+def test_many_crossings():
+    """More than fit into the buffer between two looks."""
+    run = go(duration=50, events={f"c{k}": x - 0.1 * k for k in range(-5, 6)})
+    assert sum(len(found) for found in run.events.values()) > 2 * ROOM
+    for k in range(-5, 6):
+        found = run.events[f"c{k}"]
+        assert np.abs(found.q[:, 0] - 0.1 * k).max() < 1e-14
+        assert np.all(np.diff(found.t) > 0)
+
+
+def test_a_run_that_fails_keeps_its_events():
+    edge = taut.System([x], mass=[1], potential="2*sqrt(x)")
+    with pytest.raises(taut.StepError) as caught:
+        taut.simulate(edge, q0=[1], v0=0, duration=20, step=0.01, method="rattle", events=[x - 0.5])
+    assert len(caught.value.partial.events["x - 0.5"]) == 1
+
+
+def test_parameters():
+    system = taut.System([x], mass=[1], potential="k*x**2/2", parameters={"k": 1.0, "a": 0.0})
+    run = taut.simulate(
+        system, q0=[1], v0=0, duration=3, step=0.01, method="gauss-lobatto-8",
+        parameters={"k": 4.0, "a": 0.5}, events=["x - a"],
+    )  # fmt: skip
+    assert run.events["x - a"].t[0] == pytest.approx(np.arccos(0.5) / 2, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("events", "message"),
+    [
+        (["speed"], "speed"),
+        ([x, x], "two events are called x"),
+        (3.0, "an event that is a number"),
+    ],
+)
+def test_refusals(events, message):
+    with pytest.raises(taut.TautError, match=message):
+        go(events=events)
+
+
+def test_a_direction_that_is_none():
+    with pytest.raises(taut.UnknownName, match="sideways"):
+        taut.Event(x, direction="sideways")
+
+
+def test_not_in_a_batch():
+    with pytest.raises(taut.InputError, match="batch"):
+        taut.simulate(
+            PENDULUM, q0=[[0.6, -0.8], [0.8, -0.6]], v0=0, duration=1, step=0.1, events=[x]
+        )
