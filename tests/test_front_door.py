@@ -89,7 +89,7 @@ def test_signature_of_simulate():
     assert found == {
         "q0": None, "v0": None, "p0": None, "t0": 0.0, "duration": inspect._empty,
         "step": inspect._empty, "method": "auto", "every": 1, "parameters": None, "project": False,
-        "laws": "auto", "progress": None,
+        "laws": "auto", "events": (), "progress": None,
     }  # fmt: skip
     assert list(found)[:4] == ["q0", "v0", "p0", "t0"]
     assert "Trajectory" in str(signature.return_annotation)

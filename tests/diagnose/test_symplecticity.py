@@ -64,7 +64,7 @@ def test_derivative_is_that_of_the_compiled_step(name):
         *state, exact = probe._pushed(*state, t, share * h, exact)
         t += share * h
     approximate = differences(step, shop, q, p, h, basis)
-    assert exact == pytest.approx(approximate, abs=2e-9)
+    assert exact == pytest.approx(approximate, abs=5e-9)  # up to 33 steps in one
     assert np.abs(exact - basis).max() > 1e-2, "the step does nothing"
 
 
