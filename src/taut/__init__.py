@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from taut.march.storage import load
     from taut.march.trajectory import Trajectory
     from taut.methods import (
+        Adaptive,
         Composition,
         GaussLobatto,
         LobattoPair,
@@ -51,8 +52,8 @@ _ROOMS = {
     "taut.march.storage": ("load",),
     "taut.march.trajectory": ("Trajectory",),
     "taut.methods": (
-        "Composition", "GaussLobatto", "LobattoPair", "Method", "ProjectedEuler", "Rattle",
-        "SymplecticEuler", "SymplecticRK", "TimeElement", "register",
+        "Adaptive", "Composition", "GaussLobatto", "LobattoPair", "Method", "ProjectedEuler",
+        "Rattle", "SymplecticEuler", "SymplecticRK", "TimeElement", "register",
     ),
     "taut.model": ("Equations", "System", "Term", "coordinates", "momenta", "t", "velocities"),
 }
@@ -61,7 +62,7 @@ _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 _OPEN = ("diagnose", "kernel", "march", "methods", "model", "papers", "problems", "show")
 
 __all__ = [
-    "Composition", "ConstraintError", "Equations", "Event", "FileError", "GaussLobatto",
+    "Adaptive", "Composition", "ConstraintError", "Equations", "Event", "FileError", "GaussLobatto",
     "InconsistentStart", "InputError", "Interrupted", "LobattoPair", "Method", "ModelError",
     "ProjectedEuler", "Rattle", "States", "StepError", "SymplecticEuler", "SymplecticRK", "System",
     "TautError", "Term", "TimeElement", "Trajectory", "UnknownName", "__version__", "coordinates",

@@ -238,7 +238,7 @@ def notes_agree(one, two, tolerance=1e-11):
     assert (a["iterations"] == 0) == (b["iterations"] == 0)
     parts = len(one.method.substeps)
     assert abs(a["iterations"] - b["iterations"]) <= 2.2 * STEPS * parts
-    assert abs(a["most_iterations"] - b["most_iterations"]) <= (2 if parts == 1 else 6 * parts)
+    assert abs(a["most_iterations"] - b["most_iterations"]) <= 2
 
 
 @pytest.mark.parametrize("method", METHODS)

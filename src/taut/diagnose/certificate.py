@@ -74,9 +74,11 @@ class Certificate:
     def symplecticity(self) -> float | None:
         """The largest relative defect ‖DΦᵀJDΦ − J‖ on the manifold at sampled states.
 
-        ``None`` for systems with non-conservative forces, which have no symplectic form to keep.
+        ``None`` for systems with non-conservative forces, which have no symplectic form to keep,
+        and for steps of varying size, which are reversible at best.
         """
-        return None if self.run.system.forced else Probe(self.run).worst()
+        varying = self.run.method.pace is not None
+        return None if self.run.system.forced or varying else Probe(self.run).worst()
 
     @cached_property
     def long_enough(self) -> bool:
@@ -179,8 +181,13 @@ class Certificate:
                 "round-off" if w.drift.band <= 1e3 * EPS * abs(w.first) else self._verdict(w.drift)
             )
             rows.append((w.name, f"{w.first:.6g} ± {w.largest_change:.1e}", word))
+        if run.method.pace is not None and run.every == 1 and len(run.t) > 2:
+            sizes = np.diff(run.t)[:-1]
+            value = f"{sizes.min():.2g} … {sizes.max():.2g}, in the mean {sizes.mean():.2g}"
+            rows.append(("step sizes", value, "reversible"))
         if self.iterations:
-            value = f"{self.iterations:.2f} per step, at most {self.most_iterations}"
+            part = " in a part of it" if len(run.method.substeps) > 1 else ""
+            value = f"{self.iterations:.2f} per step, at most {self.most_iterations}{part}"
             rows.append(
                 ("Newton iterations", value, f"{self.failures} failed" if self.failures else "")
             )

@@ -7,12 +7,14 @@ LLVM function.
 State of a step, in this order: q, p and v (the result, p and v tangent), the compensation of q,
 the carried momentum (which may lack the part that makes p tangent), its compensation, the last
 move of q, the floor of each coordinate (the smallest size that matters), and for every sub-step
-and every Newton unknown its last three values.
+and every Newton unknown its last three values.  Where steps vary, a clock follows: the time, its
+compensation, and the density ρ that makes the next step h/ρ long.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, cast
 
 import casadi as ca
@@ -20,13 +22,14 @@ import numpy as np
 
 from taut.kernel.eliminate import reduce, solve_linear, straightened
 from taut.kernel.evaluate import AtPoints
-from taut.kernel.operators import Operators, column
+from taut.kernel.operators import Operators, column, translated
 from taut.methods.base import Method, Step
 from taut.model.system import System
 
 SX = ca.SX
 HISTORY = 3  # values of each Newton unknown that the guess is extrapolated from
 HEAD = 8  # vectors of length n at the beginning of the state
+CLOCK = 3  # numbers at the end of the state where steps vary: t, its compensation, the density
 
 
 @dataclass
@@ -69,6 +72,7 @@ class FusedProgram:
     solves: list[list[tuple[SX, SX]]] = field(repr=False)
     operators: Operators = field(repr=False)
     substeps: tuple[float, ...] = (1.0,)
+    pace: SX | None = None  # what the step density grows by, at the end of a step
 
     @property
     def symbols(self) -> dict[str, SX]:
@@ -83,7 +87,12 @@ class FusedProgram:
     @property
     def slots(self) -> int:
         """Length of the state."""
-        return HEAD * self.n + self.memory * len(self.substeps)
+        return HEAD * self.n + self.memory * len(self.substeps) + (CLOCK if self.paced else 0)
+
+    @property
+    def paced(self) -> bool:
+        """Whether the sizes of the steps vary."""
+        return self.pace is not None
 
     @property
     def needs_velocity(self) -> bool:
@@ -99,6 +108,16 @@ class FusedProgram:
         rows: list[np.ndarray | None] = [x.reshape(len(x), -1).T for x in (q, p, v)]
         first = self.guesses(rows, q[0].size).T.reshape(-1, *q.shape[1:])
         return np.concatenate([first] * len(self.substeps))
+
+    def pace_at(self, q, p, v, t: float, par: np.ndarray) -> float:
+        """What the step density grows by per unit of h, at one state."""
+        return float(cast(ca.DM, self.pace_function(q, p, v, t, par)))
+
+    @cached_property
+    def pace_function(self) -> ca.Function:
+        """(q, p, v, t₁, parameters) → `pace`."""
+        inputs = [*self.ends.values(), self.inputs["t1"], self.inputs["par"]]
+        return ca.Function("pace", inputs, [ca.densify(cast(SX, self.pace))])
 
     def last_solution(self, state: np.ndarray) -> np.ndarray:
         """What Newton found in the last step, read off the state's memory."""
@@ -220,7 +239,20 @@ def fuse(
         solves=step.solves,
         operators=operators,
         substeps=method.substeps,
+        pace=None if method.pace is None else _pace(system, method, step, *result.values()),
     )
+
+
+def _pace(system: System, method: Method, step: FusedStep, q: SX, p: SX, v: SX) -> SX:
+    """−d/dt ln Q along the motion, at the end of a step."""
+    ops, t = step.operators, step.t1
+    (scale,) = translated(system, [method.pace], q, v, p, t, ops.par)
+    change = ca.jtimes(scale, q, v) + ca.jtimes(scale, t, SX(1))
+    if ca.depends_on(scale, ca.vertcat(v, p)):
+        a, lam = accelerations(ops, q, v, p, t)
+        rate = ops.force(q, v, p, t) - ops.push(q, t, lam)
+        change += ca.jtimes(scale, v, a) + ca.jtimes(scale, p, rate)
+    return -change / scale
 
 
 class _Solved:

@@ -429,7 +429,6 @@ def take_notes(ints, floats, notes, iterations, h):
     notes[ERROR_MAX] = max(notes[ERROR_MAX], error)
     notes[ERROR_SUM] += error
     notes[ITERATIONS] += iterations
-    notes[MOST] = max(notes[MOST], iterations)
     notes[CHART] = 1.0
 
 
@@ -464,6 +463,7 @@ def run(ints, floats, base, state, par, notes, count, store, until, every):
         floats[ints[PAR] + i] = par[4 + i]
     notes[OK] = 1.0
     made = row = 0
+    most = notes[MOST]
     at, parts = ints[SCALARS], ints[SUBSTEPS]
     while made < count:
         if parts > 1:
@@ -478,6 +478,7 @@ def run(ints, floats, base, state, par, notes, count, store, until, every):
             if iterations < 0:
                 break
             total += iterations
+            most = max(most, iterations)
             if part == parts - 1:
                 take_notes(ints, floats, notes, total, h)
             commit(ints, floats)
@@ -490,6 +491,7 @@ def run(ints, floats, base, state, par, notes, count, store, until, every):
             if parts > 1:
                 return made  # the state before this step has been written down
             break
+        notes[MOST] = most
         made += 1
         until -= 1
         if until == 0:

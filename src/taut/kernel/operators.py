@@ -54,6 +54,15 @@ SPACES = {
 ARGUMENTS = ("q", "v", "p", "a", "r", "lam")
 
 
+def translated(system: System, expressions: list, q: SX, v: SX, p: SX, t: SX, par: SX) -> list[SX]:
+    """Expressions in the system's own symbols, as functions of these vectors."""
+    names = system.parameter_symbols(dict.fromkeys(system.parameters, 0.0))
+    table: dict[sp.Symbol, SX] = {symbol: par[i] for i, symbol in enumerate(names)}
+    for group, vector in ((system.coordinates, q), (system.velocities, v), (system.momenta, p)):
+        table |= {symbol: vector[i] for i, symbol in enumerate(group)}
+    return to_casadi([system.read(e) for e in expressions], table | {system.time: t})
+
+
 def column(x: SX | list) -> SX:
     """A dense column, also of nothing."""
     x = ca.vertcat(*x) if isinstance(x, list) else x

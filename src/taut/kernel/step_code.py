@@ -28,6 +28,11 @@ after the last one is there anything to be late with, to store or to count.  Wha
 is kept for each sub-step by itself, in memory instead of registers.  A sub-step that fails starts
 all over, up to the last whole step.
 
+Where steps vary (see `taut.methods.adaptive`), t₀ is the time to stop at, h the step at density 1,
+and the state ends with a clock: t, its compensation, and the density ρ.  A step is h/ρ long; after
+it ρ grows by h·G.  The function returns when the next step would go beyond the end; the chart's
+condition is then the number of steps that there is room for.
+
 Newton stops when h·|Δwatch|, relative to the coordinates, is below 1e−8 and has fallen by a factor
 of 1000 (the next update would be below round-off), or when it is below 1e−7 and no longer falls.
 """
@@ -39,7 +44,7 @@ import math
 import casadi as ca
 
 from taut.kernel.emit import Emitter
-from taut.kernel.fused import HEAD, HISTORY, FusedProgram, Newton
+from taut.kernel.fused import CLOCK, HEAD, HISTORY, FusedProgram, Newton
 
 SMALL, FALLING, ROUNDOFF, STALLED, STALL_RATIO = 1e-8, 1e-3, 1e-14, 1e-7, 0.6
 NEVER = 1e300  # the measure before the first iteration
@@ -75,8 +80,11 @@ class _Writer:
         if program.needs_velocity:
             self.slots["v"] = range(2 * n, 3 * n)
         self.parts = len(program.substeps)
+        self.guarded = program.charted or program.paced
         if self.parts == 1:
-            self.slots["memory"] = range(HEAD * n, program.slots)
+            self.slots["memory"] = range(HEAD * n, HEAD * n + program.memory)
+        if program.paced:
+            self.slots["clock"] = range(program.slots - CLOCK, program.slots)
         self.names = CONSERVATIVE if program.conservative else NOTES[:-2]
         self.rest = lean(
             ca.Function(
@@ -136,10 +144,12 @@ class _Writer:
         new = self._moved(bound, z, history)
         counted = noted | self._counted(noted, iterations)
         new_old = self._picked(bound | z)
-        new_chart = self._chart(new, bound)
         k_next, part_next, whole_step = self._counted_on(k)
+        if self.program.paced:
+            new["clock"] = self._ticked(bound | z, new, whole_step)
+        new_chart = self._chart(new, bound)
         more = e.put(f"icmp ult i64 {k_next}, {limit}")
-        if self.program.charted:
+        if self.guarded:
             inside = e.compare("oge", new_chart, self.par["threshold"])
             if self.parts > 1:
                 inside = e.put(f"or i1 {inside}, {e.put(f'xor i1 {whole_step}, true')}")
@@ -185,7 +195,7 @@ class _Writer:
         zero = e.constant(0.0)
         for part, entries in old.items():
             pairs += [(x, e.type, zero, new_old[part][i]) for i, x in entries.items()]
-        if self.program.charted:
+        if self.guarded:
             pairs.append((chart, e.type, e.constant(1.0), new_chart))
         self._fill(head, pairs, "%start", "%move")
         return _tables(self.program.substeps) + _module("steps", "i64", SIGNATURE, e)
@@ -253,7 +263,7 @@ class _Writer:
         due = e.put(f"icmp eq i64 {fewer}, 0")
         e.do(f"br i1 {due}, label %{written}, label %{after}")
         e.label(written)
-        values = [*state["q"], *shown]
+        values = [*state["q"], *shown, *state.get("clock", [])[:1]]
         for i, value in enumerate(values):
             e.store(place, i, value)
         further = e.put(f"getelementptr double, ptr {place}, i64 {len(values) * e.lanes}")
@@ -266,7 +276,7 @@ class _Writer:
         state = {part: [e.name() for _ in slots] for part, slots in self.slots.items()}
         notes = {key: e.name() for key in self.names}
         old = {part: {i: e.name() for i in entries} for part, entries in self.needs.items()}
-        chart = e.name() if self.program.charted else e.constant(1.0)
+        chart = e.name() if self.guarded else e.constant(1.0)
         self.row = (e.name(), e.name())  # where the next row goes, after how many steps
         self.part = e.name()  # number of the sub-step
         return e.name(), state, notes, old, chart, self.row
@@ -291,22 +301,59 @@ class _Writer:
         e = self.e
         bound = {"v": [UNUSED] * self.program.n} | state
         bound |= {"floor": self.floor, "h": [self.par["h"]], "par": self.parameters}
+        if self.program.paced:
+            return self._paced(bound)
         number = e.spread(e.put(f"uitofp i64 {k} to double"))
         now = e.put(f"fadd {e.type} {self.par['k']}, {number}")
         if self.parts == 1:
             ends = [now, e.put(f"fadd {e.type} {now}, {e.constant(1.0)}")]
         else:
             ends = [e.plus(now, self._of_table("nodes", shift)) for shift in (0, 1)]
-            share = self._of_table("shares", 0)
-            bound["h"] = [e.put(f"fmul {e.type} {share}, {self.par['h']}")]
-            size = self.program.memory
-            first = e.put(f"mul i64 {self.part}, {size * e.lanes}")
-            self.own = e.put(f"getelementptr double, ptr %scratch, i64 {first}")
-            bound["memory"] = [e.load(self.own, i) for i in range(size)]
+            bound |= self._part_of(self.par["h"])
         for name, count in zip(("t", "t1"), ends, strict=True):
             moved = e.put(f"fmul {e.type} {count}, {self.par['h']}")
             bound[name] = [e.put(f"fadd {e.type} {self.par['t0']}, {moved}")]
         return bound
+
+    def _part_of(self, h: str) -> dict[str, list[str]]:
+        """The size of this sub-step of a step of size h, and what Newton remembers of it."""
+        e, size = self.e, self.program.memory
+        first = e.put(f"mul i64 {self.part}, {size * e.lanes}")
+        self.own = e.put(f"getelementptr double, ptr %scratch, i64 {first}")
+        share = e.put(f"fmul {e.type} {self._of_table('shares', 0)}, {h}")
+        return {"h": [share], "memory": [e.load(self.own, i) for i in range(size)]}
+
+    def _paced(self, bound: dict[str, list[str]]) -> dict[str, list[str]]:
+        """The same where steps vary: times by the clock, sizes by the density."""
+        e, (now, _, density) = self.e, bound["clock"]
+        h = e.put(f"fdiv {e.type} {self.par['h']}, {density}")
+        bound |= {"h": [h], "t": [now], "t1": [e.plus(now, h)]}
+        if self.parts > 1:
+            for name, shift in (("t", 0), ("t1", 1)):
+                moved = e.put(f"fmul {e.type} {self._of_table('nodes', shift)}, {h}")
+                bound[name] = [e.plus(now, moved)]
+            bound |= self._part_of(h)
+        return bound
+
+    def _ticked(self, known, new, whole_step: str) -> list[str]:
+        """The clock after this step; within a step it stands still."""
+        e, program = self.e, self.program
+        now, carry, density = known["clock"]
+        h = e.put(f"fdiv {e.type} {self.par['h']}, {density}")
+        (t,), (left,) = _compensated(e, [now], [carry], [h])
+        values = [known[name] for name in program.symbols]
+        v1, tangent = e.inline(self.rest, [*values, new["q"], new["p"]])
+        p1 = [e.plus(a, b) for a, b in zip(new["p"], tangent, strict=True)]
+        pace = lean(program.pace_function)
+        ((growth,),) = e.inline(pace, [new["q"], p1, v1, [t], self.parameters])
+        grown = e.plus(density, e.put(f"fmul {e.type} {self.par['h']}, {growth}"))
+        after = [t, left, grown]
+        if self.parts == 1:
+            return after
+        return [
+            e.put(f"select i1 {whole_step}, {e.type} {a}, {e.type} {b}")
+            for a, b in zip(after, known["clock"], strict=True)
+        ]
 
     def _of_table(self, name: str, shift: int) -> str:
         """The entry of a table (see `_tables`) for this sub-step, or the one after it."""
@@ -359,8 +406,14 @@ class _Writer:
         return {name: {i: known[name][i] for i in entries} for name, entries in self.needs.items()}
 
     def _chart(self, new, bound) -> str:
-        """The chart's condition at the new state."""
+        """The chart's condition at the new state, or how many steps there is room for."""
         e, program = self.e, self.program
+        if program.paced:
+            now, _, density = new["clock"]
+            left = e.put(f"fsub {e.type} {self.par['t0']}, {now}")
+            return e.put(
+                f"fdiv {e.type} {e.put(f'fmul {e.type} {left}, {density}')}, {self.par['h']}"
+            )
         if not program.charted:
             return e.constant(1.0)
         inputs = [program.ends["q"], program.inputs["t1"], program.inputs["par"]]
@@ -371,8 +424,13 @@ class _Writer:
         """The rest of a step: (p and v of the result, notes, whether the energy is finite)."""
         e, program = self.e, self.program
         last = self.program.substeps[-1]
-        h = e.put(f"fmul {e.type} {e.constant(last)}, {self.par['h']}")
-        known = {"floor": self.floor, "h": [h], "par": self.parameters}
+        if program.paced:
+            span = e.put(f"fdiv {e.type} {old['h'][0]}, {e.constant(last)}")
+            known = {"floor": self.floor, "par": self.parameters}
+        else:
+            span = self.par["h"]
+            h = e.put(f"fmul {e.type} {e.constant(last)}, {span}")
+            known = {"floor": self.floor, "h": [h], "par": self.parameters}
         for name, symbol in program.symbols.items():
             if name not in known:
                 entries = old.get(name, {})
@@ -384,15 +442,15 @@ class _Writer:
         monitor = lean(ca.Function("monitor", inputs, [ca.densify(program.monitors)]))
         g, hidden, energy, power = e.inline(monitor, [q1, p1, v1, known["t1"], known["par"]])[0]
         finite = e.compare("olt", e.intrinsic("fabs", energy), e.constant(float("inf")))
-        return [*p1, *v1], self._noted(notes, g, hidden, energy, power), finite
+        return [*p1, *v1], self._noted(notes, g, hidden, energy, power, span), finite
 
-    def _noted(self, notes: dict[str, str], g, hidden, energy, power) -> dict[str, str]:
+    def _noted(self, notes: dict[str, str], g, hidden, energy, power, span) -> dict[str, str]:
         """The accumulated notes after this step."""
         e = self.e
         error = e.put(f"fsub {e.type} {energy}, {notes['energy0']}")
         after = dict(notes)
         if not self.program.conservative:
-            half = e.put(f"fmul {e.type} {self.par['h']}, {e.constant(0.5)}")
+            half = e.put(f"fmul {e.type} {span}, {e.constant(0.5)}")
             work = e.put(f"fmul {e.type} {half}, {e.plus(notes['power'], power)}")
             after["work"] = e.plus(notes["work"], work)
             after["gross_work"] = e.plus(notes["gross_work"], e.intrinsic("fabs", work))
@@ -481,7 +539,7 @@ def _needs(program: FusedProgram) -> dict[str, list[int]]:
         if name not in INVARIANT and symbol.numel():
             used = ca.which_depends(rest, symbol)
             found[name] = [i for i, is_used in enumerate(used) if is_used]
-    return found
+    return found | ({"h": [0]} if program.paced else {})
 
 
 def _tables(substeps: tuple[float, ...]) -> str:

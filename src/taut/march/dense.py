@@ -45,6 +45,13 @@ class States:
 def states_at(run: Trajectory, t: Any) -> States:
     """States of `run` at the time or times `t`; see the module's head."""
     times = _checked(run, t)
+    if run.method.pace is not None and run.every > 1:
+        raise InputError(
+            "there are no states between those of every few varying steps",
+            expected="a run that has kept every state",
+            received=f"every={run.every}",
+            remedy="simulate with every=1",
+        )
     if run.batch is not None:
         members = [states_at(run[i], t) for i in range(run.batch)]
         return States(times, *(np.stack([getattr(m, x) for m in members]) for x in "qvp"))
@@ -52,7 +59,9 @@ def states_at(run: Trajectory, t: Any) -> States:
     order = np.lexsort((times.ravel(), rows))
     starts, which = np.unique(rows[order], return_inverse=True)
     begin = States(run.t[starts], run.q[starts], run.v[starts], run.p[starts])
-    found = moved(run, begin, which, times.ravel()[order] - run.t[rows[order]])
+    dt = times.ravel()[order] - run.t[rows[order]]
+    dt[dt < 4 * EPS * np.abs(run.t[rows[order]])] = 0.0  # stored times, rounded in other ways
+    found = moved(run, begin, which, dt)
     back = np.argsort(order)
     shape = (*times.shape, run.system.n)
     return States(times, *(x[back].reshape(shape) for x in found))
@@ -60,10 +69,12 @@ def states_at(run: Trajectory, t: Any) -> States:
 
 def moved(run: Trajectory, begin: States, which: np.ndarray, dt: np.ndarray):
     """(q, v, p) the times `dt` after the states number `which` of `begin`; both ascending."""
-    method, h, n = run.method, run.step, run.system.n
+    method, h, n = run.method.steady, run.step, run.system.n
     counts = np.floor(dt / h + 1e-9).astype(np.int64)
+    if run.method.pace is not None:
+        counts[:] = 0
     rest = dt - counts * h
-    rest[rest < 4 * EPS * np.maximum(np.abs(begin.t[which]), h)] = 0.0
+    rest[rest < 4 * EPS * h] = 0.0
     shop, out = workshop(run.system), np.empty((len(dt), 3 * n))
     charts: list[Any] = [None] * len(begin.t)
     if method.charted:
@@ -102,7 +113,7 @@ def _inner(run: Trajectory, step, begin: States) -> np.ndarray:
     """The inner states of a compiled step that starts at these, one row for each."""
     n, q, v, p = run.system.n, begin.q, begin.v, begin.p
     floor = np.broadcast_to(run.ending.states[0][(HEAD - 1) * n : HEAD * n], q.shape)
-    if workshop(run.system).unrolled(run.method):
+    if workshop(run.system).unrolled(step.method):
         memory = step.first_memory(q.T, p.T, v.T).T
     else:
         memory = np.array([step.first_memory(*row) for row in zip(q, p, v, strict=True)])

@@ -18,12 +18,12 @@ from numba import njit
 from taut.errors import InputError, UnknownName
 from taut.kernel.compile import CompiledMap
 from taut.kernel.fused import HEAD
+from taut.kernel.operators import translated
 from taut.kernel.step_code import PAR
-from taut.kernel.translate import to_casadi
 from taut.march import loop
 from taut.march.call import call_map
 from taut.march.dense import EPS, States, moved
-from taut.march.trajectory import Trajectory, apply_map, symbol_table
+from taut.march.trajectory import Trajectory, apply_map
 from taut.model.system import System
 
 if TYPE_CHECKING:
@@ -81,8 +81,7 @@ class Watch:
         n = self.system.n
         q, v, p = (ca.SX.sym(name, n) for name in "qvp")
         t, par = ca.SX.sym("t"), ca.SX.sym("par", len(self.system.parameters))
-        table = symbol_table(self.system, q, v, p, t, ca.vertsplit(par))
-        values = to_casadi([e.expression for e in self.events], table)
+        values = translated(self.system, [e.expression for e in self.events], q, v, p, t, par)
         function = ca.Function("events", [q, v, p, t, par], [ca.densify(ca.vertcat(*values))])
         self.map = CompiledMap(function)
         self.wanted = np.array(
@@ -102,11 +101,12 @@ class Watch:
         """As `loop.march`, one step at a time, with an eye on the expressions."""
         source = np.zeros(3 * self.system.n + 1 + len(group.par) - len(PAR))
         target = np.zeros(len(self.events))
+        clock = group.step.slots - 3 if group.step.method.pace is not None else -1
         made, row, code = _march(
             group.step.address, group.step.context, group.sheet, group.par, group.books,
             group.store, group.row, plan.t0, plan.step, plan.end_step, plan.first + group.done,
             count, plan.every, plan.last, self.map.address, source, target, self.signs,
-            self.wanted, self.found, self.tally,
+            self.wanted, self.found, self.tally, clock,
         )  # fmt: skip
         if self.tally[0]:
             self.records.append(self.found[: self.tally[0]].copy())
@@ -117,7 +117,7 @@ class Watch:
 @njit(nogil=True, cache=True)
 def _march(
     address, context, sheet, par, books, store, row, t0, h, end_h, first, count, every, last,
-    events, source, target, signs, wanted, found, tally,
+    events, source, target, signs, wanted, found, tally, clock,
 ):  # fmt: skip
     n = store.shape[1] // 3
     before = np.empty(3 * n)
@@ -125,6 +125,7 @@ def _march(
     while done < count and code == loop.DONE:
         before[:] = sheet[: 3 * n, 0]
         k = first + done
+        t = t0 + k * h if clock < 0 else sheet[clock, 0]
         made, row, code = loop.march(
             address, context, sheet, par, books, store, row, t0, h, end_h, k, 1, every, last
         )
@@ -134,14 +135,18 @@ def _march(
         source[:n], source[n : 2 * n] = sheet[:n, 0], sheet[2 * n : 3 * n, 0]
         source[2 * n : 3 * n] = sheet[n : 2 * n, 0]
         size = end_h if k + 1 == last else h
-        source[3 * n] = t0 + (k + 1) * h if size == h else t0 + k * h + size
+        t1 = t0 + (k + 1) * h if size == h else t + size
+        if clock >= 0:
+            t1 = sheet[clock, 0]
+            size = t1 - t
+        source[3 * n] = t1
         source[3 * n + 1 :] = par[4:]
         call_map(events, source.ctypes.data, target.ctypes.data)  # pyright: ignore[reportCallIssue]
         for e in range(len(signs)):
             sign = np.sign(target[e])
             if sign * signs[e] < 0.0 and (wanted[e, 0] == 0.0 or wanted[e, 0] == sign):
                 entry = found[tally[0]]
-                entry[0], entry[1], entry[2] = e, t0 + k * h, size
+                entry[0], entry[1], entry[2] = e, t, size
                 entry[3:] = before
                 tally[0] += 1
                 if wanted[e, 1] != 0.0:
@@ -198,7 +203,7 @@ def located(run: Trajectory, watch: Watch, ended: bool) -> Trajectory:
         here = States(begin.t + dt, *moved(run, begin, every, dt))
         return watch.values(here, par)[every, numbers], here
 
-    dt = _roots(lambda x: values(x)[0], records[:, 2], begin.t) if len(records) else begin.t
+    dt = _roots(lambda x: values(x)[0], records[:, 2]) if len(records) else begin.t
     states = values(dt)[1] if len(records) else begin
     if ended:
         run, states, kept = _cut(run, watch, numbers, states, records)
@@ -230,14 +235,14 @@ def _cut(run: Trajectory, watch: Watch, numbers, states: States, records):
     return run, states, kept
 
 
-def _roots(f, high: np.ndarray, t: np.ndarray) -> np.ndarray:
+def _roots(f, high: np.ndarray) -> np.ndarray:
     """Roots of f between 0 and `high`, where it changes sign: regula falsi, and bisection in turn.
 
     All at once: f takes and returns one value per root.
     """
     a, b = np.zeros_like(high), high.copy()
     fa, fb = f(a), f(b)
-    enough = 2 * EPS * np.maximum(np.abs(t), high)
+    enough = 2 * EPS * high
     for k in range(120):
         with np.errstate(divide="ignore", invalid="ignore"):
             c = b - fb * (b - a) / (fb - fa)

@@ -106,11 +106,20 @@ class Run:
         self.chunk = 1
         self.compiling = 0.0  # seconds spent on charts while marching
         self.total = plan.last - plan.first
-        self.numbers = plan.kept()
+        self.numbers = self._rows()
         self.groups: list[Group] = []
         self.alone: dict[int, Group] = {}
         self.start: Start | None = None
         self.watch: Watch | None = None
+
+    def _rows(self) -> np.ndarray:
+        """Numbers of the states that are stored."""
+        return self.plan.kept()
+
+    @property
+    def width(self) -> int:
+        """Values of a stored state."""
+        return 3 * self.system.n
 
     # ---- beginnings --------------------------------------------------------------------------
 
@@ -170,7 +179,7 @@ class Run:
         # The trajectory in each lane of each group; the rows of `books` belong to them.
         self.filled = np.concatenate([np.pad(x, (0, -len(x) % wide), mode="edge") for x in equal])
         self.books = np.zeros((len(self.filled), loop.SIZE))
-        shape = (len(self.filled) // wide, len(self.numbers), 3 * self.system.n, wide)
+        shape = (len(self.filled) // wide, len(self.numbers), self.width, wide)
         self.store = np.zeros(shape)
         made = {chart: self._compiled(wide, chart) for chart in set(charts)}
         work = sheets(shape[0], *made.values()) if len(made) == 1 else None
@@ -319,14 +328,15 @@ class Run:
         if group.step.chart is not None:
             self._switch(group)
         q, p, v = (group.state[i * n : (i + 1) * n, 0].copy() for i in range(3))
-        remembered = group.state[HEAD * n :, 0].copy()
         fresh = group.step.first_memory(q, p, v)
+        memory = slice(HEAD * n, HEAD * n + len(fresh))
+        remembered = group.state[memory, 0].copy()
         group.books[0, loop.FAILED_AT] = -1.0
-        group.state[HEAD * n :, 0] = fresh
+        group.state[memory, 0] = fresh
         before = group.done
         group.advance(self.plan, 1, self.watch)
         if group.done == before:
-            group.state[HEAD * n :, 0] = remembered
+            group.state[memory, 0] = remembered
             return False
         return True
 

@@ -16,6 +16,7 @@ from taut.kernel.evaluate import Snapshot
 from taut.march import loop
 from taut.march.dense import States
 from taut.march.events import Watch, located, watched
+from taut.march.paced import PacedRun
 from taut.march.plan import Plan
 from taut.march.run import Run
 from taut.march.start import prepare
@@ -93,7 +94,7 @@ def simulate(
     begin = time.perf_counter()
     start = prepare(shop.mechanics, q0, v0, p0, plan.t0, values, project)
     with _roomy(plan):
-        run = Run(model, shop, chosen, plan, values, start.keep)
+        run = _kind(chosen)(model, shop, chosen, plan, values, start.keep)
         run.begin(start)
     run.watch = _watch(model, events, start.here, values)
     compile_time = time.perf_counter() - begin
@@ -107,6 +108,10 @@ def simulate(
         raise _explained(error, trajectory, run)
     _check_dropped(trajectory)
     return trajectory
+
+
+def _kind(method: Method) -> type[Run]:
+    return Run if method.pace is None else PacedRun
 
 
 def _watch(model: System, events: Any, here: Snapshot, values: np.ndarray) -> Watch | None:
@@ -178,6 +183,9 @@ def continued(run: Trajectory, duration: float, progress: Any = None) -> Traject
         plan = Plan(run.t0, run.step, ending.end_step, int(ending.steps.min()), last, run.every)
         run = _went_on(run, plan, ending.steps, plan.rows_up_to(plan.first, run.t), progress)
         ending = run.ending
+    if run.method.pace is not None:
+        plan = Plan.of(float(run.t[-1]), duration, run.step, run.every)
+        return _went_on(run, plan, ending.steps, len(run.t), progress)
     # After a shortened last step the grid of times starts anew at the last state.
     steps = np.zeros_like(ending.steps) if ending.short else ending.steps
     t0 = float(run.t[-1]) if ending.short else run.t0
@@ -194,7 +202,9 @@ def _went_on(run: Trajectory, plan: Plan, steps: np.ndarray, joint: int, progres
     """`run` up to row `joint`, and `plan` after that."""
     values = np.array([run.parameters[name] for name in run.system.parameters])
     with _roomy(plan):
-        work = Run(run.system, workshop(run.system), run.method, plan, values, run.keep)
+        work = _kind(run.method)(
+            run.system, workshop(run.system), run.method, plan, values, run.keep
+        )
         work.resume(run, steps, joint)
         if run.watch is not None:
             work.watch = Watch(run.system, run.watch.events, run.watch.signs.copy())

@@ -275,24 +275,13 @@ def expression_values(system: System, expression: Any, parameters: dict[str, flo
     """A function (q, v, p, t) → values of `expression` at many states."""
     import casadi as ca
 
-    from taut.kernel.translate import to_casadi
+    from taut.kernel.operators import translated
 
-    expr = system.read(expression)
     q, v, p = (ca.SX.sym(name, system.n) for name in "qvp")
     t = ca.SX.sym("t")
-    given = [ca.SX(parameters[name]) for name in system.parameters]
-    table = symbol_table(system, q, v, p, t, given)
-    function = ca.Function("law", [q, v, p, t], to_casadi([expr], table))
+    given = ca.SX([parameters[name] for name in system.parameters])
+    function = ca.Function("law", [q, v, p, t], translated(system, [expression], q, v, p, t, given))
     return lambda q, v, p, t: np.array(function(q.T, v.T, p.T, t[None, :])).ravel()
-
-
-def symbol_table(system: System, q, v, p, t, parameters) -> dict:
-    """What the symbols of a system's expressions stand for."""
-    names = system.parameter_symbols(dict.fromkeys(system.parameters, 0.0))
-    table = dict(zip(names, parameters, strict=True))
-    for group, vector in ((system.coordinates, q), (system.velocities, v), (system.momenta, p)):
-        table |= {symbol: vector[i] for i, symbol in enumerate(group)}
-    return table | {system.time: t}
 
 
 def apply_map(compiled, rows: np.ndarray) -> np.ndarray:

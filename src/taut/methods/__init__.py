@@ -1,5 +1,6 @@
 """How it moves: one file per family of methods, and the catalogue."""
 
+from taut.methods.adaptive import Adaptive
 from taut.methods.base import Method
 from taut.methods.catalogue import AUTO, CATALOGUE, method_of, register
 from taut.methods.composition import Composition
@@ -10,6 +11,7 @@ from taut.methods.time_element import TimeElement
 
 __all__ = [
     "AUTO",
+    "Adaptive",
     "CATALOGUE",
     "Composition",
     "GaussLobatto",

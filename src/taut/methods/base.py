@@ -108,6 +108,7 @@ class Method(ABC):
     charted: ClassVar[bool] = False
     depth: ClassVar[int] = 1  # stages that are solved for together
     substeps: ClassVar[tuple[float, ...]] = (1.0,)  # a step is the program with h times each
+    pace: ClassVar[Any] = None  # the expression that steps are to be proportional to, if they vary
     source: ClassVar[str]
 
     @abstractmethod
@@ -117,6 +118,11 @@ class Method(ABC):
     @property
     def whole(self) -> Method:
         """The method whose steps a step is composed of: itself, unless there are sub-steps."""
+        return self
+
+    @property
+    def steady(self) -> Method:
+        """The method with steps of one size: itself, unless they vary."""
         return self
 
     @property

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import sympy as sp
 
     from taut.march.trajectory import Trajectory
+    from taut.methods.base import Method
     from taut.model.system import System
 
 
@@ -78,6 +79,8 @@ class Problem:
     exact_multipliers : callable t → λ, optional
     parameters : mapping
         Values for this problem's run where they are not the system's defaults.
+    method : str or Method
+        What the motion needs, where that is not the default.
     project : bool
         Whether the start is deliberately inconsistent and has to be projected.
     """
@@ -97,6 +100,7 @@ class Problem:
     exact_multipliers: Callable[[Any], np.ndarray] | None = None
     parameters: Mapping[str, float] = field(default_factory=dict)
     project: bool = False
+    method: str | Method = "auto"
 
     def simulate(self, **changes: Any) -> Trajectory:
         """Run the problem; any argument of `taut.simulate` may be changed."""
@@ -110,6 +114,7 @@ class Problem:
             "step": self.step,
             "parameters": self.parameters,
             "project": self.project,
+            "method": self.method,
         }
         if "p0" in changes:
             del settings["v0"]

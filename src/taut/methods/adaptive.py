@@ -1,0 +1,109 @@
+"""Steps of varying size that do not break reversibility: the controller of Hairer & Söderlind.
+
+A step-size control that looks back at the last step's error destroys the long-time behaviour of a
+symmetric method.  Here a density ρ is integrated beside the motion: with a scale Q(q, q̇, p, t) > 0
+that steps are to be proportional to,
+
+    ρ_{n+½} = ρ_{n−½} + ε G(yₙ),      h_{n+½} = ε/ρ_{n+½},      y_{n+1} = Φ_{h_{n+½}}(yₙ),
+
+    G = −d/dt ln Q  along the motion,      ρ_{½} = 1 + ½ ε G(y₀),
+
+so that ρ Q stays nearly constant, and the map (y, ρ) ↦ (y, ρ) is explicit, symmetric if Φ is, and
+reversible where the motion is.  ε is the size of a step where Q is what it was at the start.  It is
+not symplectic; for reversible systems the energy does not drift all the same.
+
+Source: Hairer & Söderlind 2005, SIAM J. Sci. Comput. 26, 1838; Hairer, Lubich & Wanner 2006,
+VIII.3.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import sympy as sp
+
+from taut.errors import InputError
+from taut.methods.base import Method, Step, Vector
+from taut.methods.registry import method_of
+
+
+@dataclass(frozen=True)
+class Adaptive(Method):
+    """Reversible steps of varying size of a symmetric method.
+
+    Parameters
+    ----------
+    base : str or Method
+        Any symmetric method.
+    scale : expression of coordinates, velocities, momenta and t
+        What steps are to be proportional to; its unit does not matter.  Near an attracting centre
+        at distance r it is r^{3/2}.
+    """
+
+    base: str | Method = "rattle"
+    scale: Any = None
+
+    name: ClassVar[str] = "adaptive"
+    symplectic: ClassVar[bool] = False
+    symmetric: ClassVar[bool] = True
+    source: ClassVar[str] = "Hairer & Söderlind 2005"
+
+    def __post_init__(self) -> None:
+        base = method_of(self.base)
+        if not base.symmetric or base.charted or base.pace is not None:
+            raise InputError(
+                f"the steps of {base.name} cannot be made to vary",
+                expected="a symmetric method, not in independent coordinates",
+                received=base.label,
+                remedy='use "rattle", "gauss-lobatto-4", or a composition of them',
+            )
+        scale = None if self.scale is None else sp.sympify(self.scale)
+        if scale is None or not scale.free_symbols:
+            raise InputError(
+                "there is nothing to control the steps by",
+                expected="scale=…, an expression that steps are to be proportional to",
+                received=repr(self.scale),
+                remedy="near an attracting centre at distance r take r**1.5",
+            )
+        object.__setattr__(self, "base", base)
+        object.__setattr__(self, "scale", scale)
+
+    @property
+    def steady(self) -> Method:
+        assert isinstance(self.base, Method)
+        return self.base
+
+    @property
+    def pace(self) -> Any:  # type: ignore[override]
+        return self.scale
+
+    @property
+    def label(self) -> str:
+        return f"{self.name} {self.steady.label}"
+
+    @property
+    def order(self) -> int:  # type: ignore[override]
+        return self.steady.order
+
+    @property
+    def whole(self) -> Method:
+        return self.steady.whole
+
+    @property
+    def substeps(self) -> tuple[float, ...]:  # type: ignore[override]
+        return self.steady.substeps
+
+    @property
+    def keeps_constraints(self) -> bool:  # type: ignore[override]
+        return self.steady.keeps_constraints
+
+    @property
+    def depth(self) -> int:  # type: ignore[override]
+        return self.steady.depth
+
+    def program(self, step: Step) -> None:
+        self.steady.program(step)
+
+    def start_momentum(self, step: Step, v: Vector) -> Vector | None:
+        return self.steady.start_momentum(step, v)
