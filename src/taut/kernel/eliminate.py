@@ -1,10 +1,10 @@
 """Symbolic elimination: what can be solved in closed form never reaches Newton.
 
-Two tools.  `solve_linear` unrolls Gaussian elimination of a small sparse matrix of SX entries in
+Three tools.  `solve_linear` unrolls Gaussian elimination of a small sparse matrix of SX entries in
 the given order (mass-like blocks first, then the Schur complement of the multipliers).
 `reduce` walks through the pairs (unknown, residual) of an implicit solve and eliminates every
 unknown whose residual is affine in it with a coefficient matrix free of the other unknowns; what
-remains is left to Newton.
+remains is left to Newton.  `written_out` puts what was found into an expression.
 """
 
 from __future__ import annotations
@@ -97,6 +97,28 @@ def straightened(expression: SX, z: SX) -> SX:
     if matrix.nnz() == 0 or ca.depends_on(matrix, z):
         return expression
     return ca.substitute(expression, z, SX.zeros(*z.shape)) + ca.mtimes(matrix, z)
+
+
+def written_out(expression: SX, table: list[tuple[SX, SX]]) -> SX:
+    """`expression` with the symbols of `table` replaced by their values.
+
+    Values may contain other symbols of the table; each is written out once and then shared.
+    """
+    owner = {e.element_hash(): k for k, (symbol, _) in enumerate(table) for e in _entries(symbol)}
+    done: dict[int, SX] = {}
+
+    def written(x: SX) -> SX:
+        used = {owner.get(symbol.element_hash(), -1) for symbol in ca.symvar(x)} - {-1}
+        for k in used - done.keys():
+            done[k] = written(table[k][1])
+        order = sorted(used)
+        return ca.substitute([x], [table[k][0] for k in order], [done[k] for k in order])[0]
+
+    return written(expression)
+
+
+def _entries(symbol: SX) -> list[SX]:
+    return [symbol[i] for i in range(symbol.numel())]
 
 
 @dataclass

@@ -20,7 +20,7 @@ from typing import Any, cast
 import casadi as ca
 import numpy as np
 
-from taut.kernel.eliminate import reduce, solve_linear, straightened
+from taut.kernel.eliminate import reduce, solve_linear, straightened, written_out
 from taut.kernel.evaluate import AtPoints
 from taut.kernel.operators import Operators, column, translated
 from taut.methods.base import Method, Step
@@ -209,10 +209,11 @@ def fuse(
     step = FusedStep(operators, chart)
     method.program(cast(Step, step))
     solved = _Solved(step)
-    newtons = [
-        _newton(step, index, *left)
-        for index, left in enumerate(filter(None, map(solved.reduced, step.solves, step.watches)))
-    ]
+    newtons: list[Newton] = []
+    for pairs, watch in zip(step.solves, step.watches, strict=True):
+        left = solved.reduced(pairs, watch)
+        if left is not None:
+            newtons.append(_newton(step, len(newtons), *left, solved))
     end = solved.at_the_end()
     result = {name: SX.sym(name, operators.n) for name in ("q", "p", "v")}
     inputs = {
@@ -256,7 +257,11 @@ def _pace(system: System, method: Method, step: FusedStep, q: SX, p: SX, v: SX) 
 
 
 class _Solved:
-    """What is known so far of a program's unknowns and sums."""
+    """What is known so far of a program's unknowns and sums.
+
+    A solve is reduced in its own unknowns; whatever earlier ones have found stays a symbol until
+    the end, so that the work grows with the number of solves and not with its square.
+    """
 
     def __init__(self, step: FusedStep) -> None:
         self.step = step
@@ -265,29 +270,33 @@ class _Solved:
 
     def resolved(self, expression: SX, sums: list[tuple[SX, SX]] | None = None) -> SX:
         """`expression` with sums and eliminated unknowns written out."""
-        table = [*self.known, *(self.step.sums if sums is None else sums)]
-        while used := [(s, e) for s, e in table if ca.depends_on(expression, s)]:
-            symbols, values = (list(x) for x in zip(*used, strict=True))
-            expression = ca.substitute([expression], symbols, values)[0]
-        return expression
+        return written_out(expression, [*self.known, *(self.step.sums if sums is None else sums)])
 
     def reduced(self, pairs: list[tuple[SX, SX]], watch: SX) -> tuple[SX, SX, SX] | None:
         """Eliminate what is affine; (unknowns, residual, watch) of what is left, or None."""
-        unknowns = ca.vertcat(*(u for u, _ in pairs))
-        own = [(s, e) for s, e in self.step.sums if ca.depends_on(self.resolved(e), unknowns)]
-        found = reduce([(u, self.resolved(r, own)) for u, r in pairs])
+        own = self._own_sums(ca.vertcat(*(u for u, _ in pairs)))
+        found = reduce([(u, written_out(r, own)) for u, r in pairs])
         if not found.left:
             self.known += found.known
             return None
-        # Sums of earlier stages have no value of their own while Newton iterates.
-        found = reduce([(u, self.resolved(r)) for u, r in pairs])
-        self.known += found.known
         z = ca.vertcat(*(pairs[k][0] for k in found.left))
         self.unknowns.append(z)
-        self.known = [(u, straightened(e, z)) for u, e in self.known]
-        straight = [(s, straightened(self.resolved(e), z)) for s, e in self.step.sums]
-        residual = ca.vertcat(*(self.resolved(pairs[k][1], straight) for k in found.left))
-        return z, residual, straightened(self.resolved(watch), z)
+        known = [(u, straightened(e, z)) for u, e in found.known]
+        self.known += known
+        own = [(s, straightened(written_out(e, [*own, *known]), z)) for s, e in own]
+        residual = ca.vertcat(*(pairs[k][1] for k in found.left))
+        local = written_out(ca.vertcat(residual, watch), [*own, *known])
+        count = z.numel()
+        return z, local[:count], straightened(local[count:], z)
+
+    def _own_sums(self, unknowns: SX) -> list[tuple[SX, SX]]:
+        """The sums that these unknowns change, directly or through one another."""
+        own, reached = [], unknowns
+        for symbol, value in self.step.sums:
+            if ca.depends_on(value, reached):
+                own.append((symbol, value))
+                reached = ca.vertcat(reached, symbol)
+        return own
 
     def at_the_end(self) -> _End:
         """The increments; final sums stay symbols, bound to their values as they were rounded."""
@@ -318,7 +327,7 @@ class _End:
     tangent: SX
 
 
-def _newton(step: FusedStep, index: int, z: SX, residual: SX, watch: SX) -> Newton:
+def _newton(step: FusedStep, index: int, z: SX, residual: SX, watch: SX, solved: _Solved) -> Newton:
     slope = ca.jacobian(residual, z)
     change = solve_linear(slope, -residual)
     curved = ca.depends_on(ca.substitute(slope, step.h, SX(0)), z)
@@ -332,7 +341,11 @@ def _newton(step: FusedStep, index: int, z: SX, residual: SX, watch: SX) -> Newt
     history = SX.sym(f"m{index}", HISTORY * z.numel())
     a, b, c = (history[i * z.numel() : (i + 1) * z.numel()] for i in range(HISTORY))
     guess = a + ((a - b) + ((a - b) - (b - c)))  # through the last three values
-    return Newton(z, residual, history, guess, change, measure, curved)
+    # Sums of earlier solves have no value of their own while Newton iterates.
+    whole = solved.resolved(ca.vertcat(residual, change, measure))
+    count = z.numel()
+    parts = whole[:count], whole[count : 2 * count], whole[2 * count :]
+    return Newton(z, parts[0], history, guess, parts[1], parts[2], curved)
 
 
 def _guesses(step: FusedStep, newtons: list[Newton]) -> ca.Function:

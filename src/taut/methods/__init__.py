@@ -2,9 +2,12 @@
 
 from taut.methods.adaptive import Adaptive
 from taut.methods.base import Method
+from taut.methods.baumgarte import Baumgarte
 from taut.methods.catalogue import AUTO, CATALOGUE, method_of, register
 from taut.methods.composition import Composition
-from taut.methods.euler import ProjectedEuler, SymplecticEuler
+from taut.methods.euler import SymplecticEuler
+from taut.methods.explicit_rk import ExplicitRK
+from taut.methods.projection import Projected, ProjectedEuler
 from taut.methods.rattle import Rattle
 from taut.methods.spark import GaussLobatto, LobattoPair, SymplecticRK
 from taut.methods.time_element import TimeElement
@@ -14,9 +17,12 @@ __all__ = [
     "Adaptive",
     "CATALOGUE",
     "Composition",
+    "Baumgarte",
+    "ExplicitRK",
     "GaussLobatto",
     "LobattoPair",
     "Method",
+    "Projected",
     "ProjectedEuler",
     "Rattle",
     "SymplecticEuler",

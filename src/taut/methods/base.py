@@ -144,6 +144,22 @@ class Method(ABC):
         return None
 
 
+def weighted(weights: Any, vectors: list[Vector]) -> Vector:
+    """Σ wᵢ xᵢ without the zeros; weights beyond the last vector are left out."""
+    parts = [float(w) * x for w, x in zip(weights, vectors, strict=False) if w]
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
+
+
+def moment(step: Step, c: float) -> Any:
+    """The time t + c h, exact at both ends."""
+    if c == 0:
+        return step.t
+    return step.t1 if c == 1 else step.t + float(c) * step.h
+
+
 def projected(step: Step, q: Vector, p: Vector, t: Any) -> tuple[Vector, Vector]:
     """The impulse −Gᵀμ and the velocity v with  v ∼ p − Gᵀμ,  G v + ∂g/∂t = 0.
 

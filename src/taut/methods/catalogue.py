@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from taut.methods.base import Method
+from taut.methods.baumgarte import Baumgarte
 from taut.methods.composition import Composition
-from taut.methods.euler import ProjectedEuler, SymplecticEuler
+from taut.methods.euler import SymplecticEuler
+from taut.methods.explicit_rk import ExplicitRK
+from taut.methods.projection import Projected
 from taut.methods.rattle import Rattle
 from taut.methods.registry import AUTO, CATALOGUE, method_of, register
 from taut.methods.spark import GaussLobatto, LobattoPair, SymplecticRK
@@ -25,7 +28,13 @@ METHODS: dict[str, Method] = {
     "composition-8": Composition(rattle, order=8),
     "composition-10": Composition(rattle, order=10),
     "symplectic-euler": SymplecticEuler(),
-    "projected-symplectic-euler": ProjectedEuler(),
+    "projected-symplectic-euler": Projected(SymplecticEuler()),
+    "rk4": ExplicitRK("rk4"),
+    "dopri5": ExplicitRK("dopri5"),
+    "dop853": ExplicitRK("dop853"),
+    "projected-rk4": Projected(ExplicitRK("rk4")),
+    "projected-dop853": Projected(ExplicitRK("dop853")),
+    "baumgarte": Baumgarte(),
 }
 for name, method in METHODS.items():
     register(name, method)

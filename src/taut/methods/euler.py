@@ -1,4 +1,4 @@
-"""Symplectic Euler on the index-1 equations, plain and projected: what ZG compares with.
+"""Symplectic Euler on the index-1 equations: what ZG compares with, plain and projected.
 
 The multiplier is replaced by its value at the level of accelerations, λ(q, p, t), which turns
 the DAE into the ODE  q̇ = H_p,  ṗ = F(q, p) − G(q)ᵀλ(q, p);  then
@@ -6,7 +6,7 @@ the DAE into the ODE  q̇ = H_p,  ṗ = F(q, p) − G(q)ᵀλ(q, p);  then
     p₁ = p₀ + h (F(q₀, p₁) − G(q₀)ᵀλ(q₀, p₁)),      q₁ = q₀ + h H_p(q₀, p₁).
 
 The ODE is Hamiltonian on the constraint manifold only, so this step is not symplectic there and
-its energy drifts; projecting afterwards repairs g and G q̇ but not the energy.
+its energy drifts; projecting afterwards (`Projected`) repairs g and G q̇ but not the energy.
 
 Source: Hairer, Lubich & Wanner 2006, p. 13 (I.1) and VII.1.
 """
@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from taut.methods.base import Method, Step, Vector, projected
+from taut.methods.base import Method, Step, Vector
 
 
 @dataclass(frozen=True)
@@ -37,35 +37,6 @@ class SymplecticEuler(Method):
         v1 = step.unknown("v1", guess=step.v)
         step.solve((v1, step.link(q1, v1, p1, step.t1)), watch=v1)
         step.advance(q=dq, p=dp, v=v1)
-
-
-@dataclass(frozen=True)
-class ProjectedEuler(Method):
-    """Symplectic Euler, then the M(q₀)-orthogonal projection onto g = 0 and G q̇ = 0."""
-
-    name: ClassVar[str] = "projected-symplectic-euler"
-    order: ClassVar[int] = 1
-    symplectic: ClassVar[bool] = False
-    symmetric: ClassVar[bool] = False
-    source: ClassVar[str] = "Hairer, Lubich & Wanner 2006, IV.4 and VII.1"
-
-    def program(self, step: Step) -> None:
-        v, rate = reduced_euler(step)
-        h, t1 = step.h, step.t1
-        # q₁ = q̂ + h w with  M(q̂) w = r,  r = −G(q̂)ᵀν,  g(q₁) = 0.
-        landed = step.moved(h * v)
-        p1 = step.p + h * rate
-        w, r, nu = step.unknown("w"), step.unknown("r"), step.unknown("nu", "c")
-        dq = h * (v + w)
-        q1 = step.moved(dq)
-        step.solve(
-            (r, r + step.push(landed, t1, nu)),
-            (w, step.respond(landed, v, p1, w, r, t1)),
-            (nu, step.g(q1, t1)),
-            watch=w,
-        )
-        correction, v1 = projected(step, q1, p1, t1)
-        step.advance(q=dq, p=h * rate + correction, v=v1)
 
 
 def reduced_euler(step: Step) -> tuple[Vector, Vector]:

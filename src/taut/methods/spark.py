@@ -31,7 +31,7 @@ import numpy as np
 
 from taut.errors import InputError, UnknownName
 from taut.methods import tableaux
-from taut.methods.base import Method, Step, Vector, projected
+from taut.methods.base import Method, Step, Vector, moment, projected, weighted
 
 MOST = 6  # stages
 
@@ -80,15 +80,15 @@ class _Spark(Method):
         v = [step.unknown(f"V{i}", guess=step.v) for i in range(s)]
         p = [step.unknown(f"P{i}", guess=step.p) for i in range(s)]
         impulses = [step.unknown(f"lambda{j}", "c") for j in range(len(k.node_c) - 1)]
-        dq = h * _sum(k.b, v)
+        dq = h * weighted(k.b, v)
         q1 = step.moved(dq)
 
         def place(row) -> Vector:
             if not np.any(row):
                 return step.q
-            return q1 if np.array_equal(row, k.b) else step.q + h * _sum(row, v)
+            return q1 if np.array_equal(row, k.b) else step.q + h * weighted(row, v)
 
-        times, node_times = ([_time(step, c) for c in x] for x in (k.c, k.node_c))
+        times, node_times = ([moment(step, c) for c in x] for x in (k.c, k.node_c))
         stages = [place(row) for row in k.a]
         nodes = [place(row) for row in k.node_a]
         forces = [step.force(*x) for x in zip(stages, v, p, times, strict=True)]
@@ -98,32 +98,17 @@ class _Spark(Method):
         for i in range(s):
             rest = p[i] - step.p
             if np.any(k.a_hat[i]):
-                rest = rest - h * _sum(k.a_hat[i], forces)
+                rest = rest - h * weighted(k.a_hat[i], forces)
             if np.any(k.a_tilde[i, : len(pushes)]):
-                rest = rest + _sum(k.a_tilde[i], pushes)
+                rest = rest + weighted(k.a_tilde[i], pushes)
             momenta.append((p[i], rest))
         held = [
             (impulse, step.g(nodes[j + 1], node_times[j + 1])) for j, impulse in enumerate(impulses)
         ]
-        step.solve(*links, *momenta, *held, watch=_sum(k.b, v))
-        dp = h * _sum(k.b, forces) - _sum(k.node_b, pushes)
+        step.solve(*links, *momenta, *held, watch=weighted(k.b, v))
+        dp = h * weighted(k.b, forces) - weighted(k.node_b, pushes)
         correction, v1 = projected(step, q1, step.kicked(dp), step.t1)
         step.advance(q=dq, p=dp, v=v1, tangent=correction)
-
-
-def _sum(weights, vectors: list[Vector]) -> Vector:
-    """Σ wᵢ xᵢ without the zeros; weights beyond the vectors are those of the tangent part."""
-    parts = [float(w) * x for w, x in zip(weights, vectors, strict=False) if w]
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
-
-
-def _time(step: Step, c: float) -> Any:
-    if c == 0:
-        return step.t
-    return step.t1 if c == 1 else step.t + float(c) * step.h
 
 
 @dataclass(frozen=True)

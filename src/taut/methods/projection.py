@@ -1,0 +1,104 @@
+"""Any method, followed by the projection onto the constraints: "index 1 with projection".
+
+The step of the base method lands at (q̂, p̂) with the velocity v̂.  Then
+
+    q₁ = q̂ + h w,      M(q̂) w = −G(q̂)ᵀν,      g(q₁, t₁) = 0,
+    p₁ = p̂ − G(q₁)ᵀμ,  v₁ ∼ (q₁, p₁),          G(q₁) v₁ + ∂g/∂t = 0:
+
+the nearest position in the metric of the mass, then the nearest momentum.  This keeps the order and
+the constraints; symplecticity and symmetry are lost, and the energy drifts.
+
+Source: Hairer, Lubich & Wanner 2006, IV.4; Hairer & Wanner 1996, VII.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+from taut.errors import InputError
+from taut.methods.base import Method, Step, Vector, projected
+from taut.methods.euler import SymplecticEuler
+
+
+@dataclass(frozen=True)
+class Projected(Method):
+    """A step of another method, then the M(q̂)-orthogonal projection onto g = 0 and G q̇ = 0.
+
+    Parameters
+    ----------
+    base : Method
+    """
+
+    base: Method
+
+    symplectic: ClassVar[bool] = False
+    symmetric: ClassVar[bool] = False
+    source: ClassVar[str] = "Hairer, Lubich & Wanner 2006, IV.4 and VII.1"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.base, Method):
+            raise InputError(
+                "there is no method to project",
+                expected="a method object, as in Projected(ExplicitRK('rk4'))",
+                received=repr(self.base),
+            )
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return f"projected-{self.base.name}"
+
+    @property
+    def label(self) -> str:
+        return f"projected-{self.base.label}"
+
+    @property
+    def order(self) -> int:  # type: ignore[override]
+        return self.base.order
+
+    @property
+    def charted(self) -> bool:  # type: ignore[override]
+        return self.base.charted
+
+    @property
+    def depth(self) -> int:  # type: ignore[override]
+        return self.base.depth
+
+    def start_momentum(self, step: Step, v: Vector) -> Vector | None:
+        return self.base.start_momentum(step, v)
+
+    def program(self, step: Step) -> None:
+        landing = _Landing(step)
+        self.base.program(cast(Step, landing))
+        h, t1 = step.h, step.t1
+        landed, p1 = step.moved(landing.dq), step.kicked(landing.dp)
+        w, r, nu = step.unknown("w"), step.unknown("r"), step.unknown("nu", "c")
+        dq = landing.dq + h * w
+        q1 = step.moved(dq)
+        step.solve(
+            (r, r + step.push(landed, t1, nu)),
+            (w, step.respond(landed, landing.v, p1, w, r, t1)),
+            (nu, step.g(q1, t1)),
+            watch=w,
+        )
+        correction, v1 = projected(step, q1, p1, t1)
+        step.advance(q=dq, p=landing.dp + correction, v=v1)
+
+
+class _Landing:
+    """The step that the base method sees; what it wants to advance by stays here."""
+
+    def __init__(self, step: Step) -> None:
+        self._step = step
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._step, name)
+
+    def advance(self, *, q: Vector, p: Vector, v: Vector, tangent: Vector | None = None) -> None:
+        self.dq, self.v = q, v
+        self.dp = p if tangent is None else p + tangent
+
+
+def ProjectedEuler() -> Projected:  # the name at the front door
+    """Symplectic Euler, then the projection."""
+    return Projected(SymplecticEuler())
