@@ -8,6 +8,8 @@ the same Lagrangian in two angles, derived by SymPy, integrated by DOP853 to 1e�
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -21,12 +23,33 @@ DURATION = 1.0
 STEPS = (0.04, 0.02, 0.01, 0.005, 0.0025)
 # Steps at higher orders.
 COUNTS = {4: (10, 16, 20, 32, 40), 6: (8, 10, 12, 16), 8: (8, 9, 10, 11), 10: (7, 8, 9, 10)}
+# Duration and numbers of steps where those of the order do not show the limit.  The eighth order of
+# DOP853 is approached from above until round-off comes: hence the room above it.
+SETTINGS = {
+    "rk4": (1.0, (32, 40, 50, 64, 80)),
+    "projected-rk4": (1.0, (32, 40, 50, 64, 80)),
+    "baumgarte": (1.0, (32, 40, 50, 64, 80)),
+    "dopri5": (1.5, (48, 60, 75, 96)),
+    "ggl": (1.0, (10, 12, 16, 20, 24, 32)),
+    "dop853": (1.5, (16, 18, 20, 21)),
+    "projected-dop853": (1.5, (15, 16, 17, 18)),
+}
+ROOM = {"dop853": 0.2, "projected-dop853": 0.35}
+COARSE = 0.2  # a step at which the errors of the higher orders can be seen
 
 
-def steps_of(name: str) -> tuple[float, ...]:
-    """Step sizes at which the errors are well above round-off."""
+def settings_of(name: str) -> tuple[float, tuple[float, ...]]:
+    """A duration, and step sizes at which the errors are well above round-off."""
+    if name in SETTINGS:
+        duration, counts = SETTINGS[name]
+        return duration, tuple(duration / n for n in counts)
     counts = COUNTS.get(CATALOGUE[name].order)
-    return STEPS if counts is None else tuple(DURATION / n for n in counts)
+    return DURATION, STEPS if counts is None else tuple(DURATION / n for n in counts)
+
+
+def comparator(name: str) -> bool:
+    """A method of higher order that is not symplectic: its defects need larger steps to be seen."""
+    return not CATALOGUE[name].symplectic and CATALOGUE[name].order > 2
 
 
 x, y, z = Q = taut.coordinates("x y z")
@@ -46,8 +69,8 @@ def curved() -> taut.System:
 
 
 @pytest.fixture(scope="module")
-def reference() -> tuple[np.ndarray, np.ndarray]:
-    """(q, p) at the end, from the Lagrangian in angles (SymPy) and DOP853."""
+def reference():
+    """Duration → (q, p) at the end, from the Lagrangian in angles (SymPy) and DOP853."""
     a, b, da, db = sp.symbols("a b da db", real=True)
     place = sp.Matrix([sp.sin(a) * sp.cos(b), sp.sin(a) * sp.sin(b), sp.cos(a)])
     table = dict(zip(Q, place, strict=True))
@@ -65,12 +88,17 @@ def reference() -> tuple[np.ndarray, np.ndarray]:
         return [*u[2:], *np.linalg.solve(np.array(h, float), np.array(r, float).ravel())]
 
     begin = [np.arccos(0.8), 0.0, 0.0, 1.0 / 0.6]
-    u = solve_ivp(slope, (0, DURATION), begin, method="DOP853", rtol=1e-13, atol=1e-13).y[:, -1]
-    values = dict(zip((a, b, da, db), u, strict=True))
-    q = np.array(place.subs(values), dtype=float).ravel()
-    v = np.array(velocity.subs(values), dtype=float).ravel()
-    m = np.array(MASS.subs(dict(zip(Q, q, strict=True))), dtype=float)
-    return q, m @ v
+
+    @cache
+    def ended(duration: float) -> tuple[np.ndarray, np.ndarray]:
+        found = solve_ivp(slope, (0, duration), begin, method="DOP853", rtol=1e-13, atol=1e-13)
+        values = dict(zip((a, b, da, db), found.y[:, -1], strict=True))
+        q = np.array(place.subs(values), dtype=float).ravel()
+        v = np.array(velocity.subs(values), dtype=float).ravel()
+        m = np.array(MASS.subs(dict(zip(Q, q, strict=True))), dtype=float)
+        return q, m @ v
+
+    return ended
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +107,7 @@ def sharp(curved, reference) -> tuple[np.ndarray, np.ndarray]:
     run = taut.simulate(
         curved, q0=START, v0=VELOCITY, duration=DURATION, step=1 / 32, method=taut.GaussLobatto(6)
     )
-    for found, exact in zip((run.q[-1], run.p[-1]), reference, strict=True):
+    for found, exact in zip((run.q[-1], run.p[-1]), reference(DURATION), strict=True):
         assert np.abs(found - exact).max() < 3e-13
     return run.q[-1], run.p[-1]
 
@@ -94,65 +122,76 @@ def slope_of(steps, errors: np.ndarray, floor: float) -> tuple[float, float]:
 @METHODS
 @pytest.mark.parametrize("part", ["q", "p"])
 def test_order(name, part, curved, reference, sharp):
+    duration, steps = settings_of(name)
     high = CATALOGUE[name].order > 8
-    exact = dict(zip("qp", sharp if high else reference, strict=True))[part]
+    exact = dict(zip("qp", sharp if high else reference(duration), strict=True))[part]
     errors = []
-    steps = steps_of(name)
     for step in steps:
         run = taut.simulate(
-            curved, q0=START, v0=VELOCITY, duration=DURATION, step=step, method=name
+            curved, q0=START, v0=VELOCITY, duration=duration, step=step, method=name
         )
         errors.append(np.abs(getattr(run, part)[-1] - exact).max())
     order, correlation = slope_of(steps, np.array(errors), 3e-15 if high else 2e-13)
     claimed = CATALOGUE[name].order
-    assert order == pytest.approx(claimed, abs=0.2 if high else 0.1)
+    assert claimed - 0.1 < order < claimed + ROOM.get(name, 0.2 if high else 0.1)
     assert correlation > 0.999
 
 
 @METHODS
 def test_constraints(name, curved):
+    step = COARSE if comparator(name) else 0.01
     facts = taut.simulate(
-        curved, q0=START, v0=VELOCITY, duration=20, step=0.01, method=name
+        curved, q0=START, v0=VELOCITY, duration=20, step=step, method=name
     ).certificate.to_dict()
     if CATALOGUE[name].keeps_constraints:
         assert facts["max_g"] < 2e-15
         assert facts["max_hidden"] < 1e-14
     else:
-        assert facts["max_g"] > 1e-4
+        assert facts["max_g"] > (1e-4 if CATALOGUE[name].order < 8 else 1e-5)
 
 
 @METHODS
 def test_symplecticity(name, curved):
     """The defect of the compiled step on the manifold, for two step sizes."""
-    for step in (0.02, 0.01):
+    steps = (COARSE, COARSE / 2) if comparator(name) else (0.02, 0.01)
+    defects = []
+    for step in steps:
         run = taut.simulate(curved, q0=START, v0=VELOCITY, duration=2, step=step, method=name)
         defect = run.certificate.symplecticity
         if CATALOGUE[name].symplectic:
             assert defect < 1e-13
+        elif comparator(name):
+            assert run.certificate.symplectic is False
+            assert defect > 1e-9
         else:
             assert defect > 1e-3 * step**2
+        defects.append(defect)
+    if comparator(name):  # an error of the method, not of the measurement, which would not fall
+        assert np.log2(defects[0] / defects[1]) > CATALOGUE[name].order
 
 
 @METHODS
 def test_reversal(name, curved):
     """There and back: exact for symmetric methods, off by the error of the method for others."""
-    out = taut.simulate(curved, q0=START, v0=VELOCITY, duration=2, step=0.02, method=name)
+    order, symmetric = CATALOGUE[name].order, CATALOGUE[name].symmetric
+    step = 0.02 if symmetric or order == 1 else COARSE
+    out = taut.simulate(curved, q0=START, v0=VELOCITY, duration=2, step=step, method=name)
     back = taut.simulate(
-        curved, q0=out.q[-1], p0=-out.p[-1], duration=2, step=0.02, method=name,
+        curved, q0=out.q[-1], p0=-out.p[-1], duration=2, step=step, method=name,
         project=not CATALOGUE[name].keeps_constraints,
     )  # fmt: skip
     gap = max(np.abs(back.q[-1] - out.q[0]).max(), np.abs(back.p[-1] + out.p[0]).max())
-    if CATALOGUE[name].symmetric:
+    if symmetric:
         assert gap < 1e-12
     else:
-        assert gap > 1e-4
+        assert gap > (1e-4 if order < 8 else 5e-7)
 
 
 @METHODS
 def test_energy_band(name, curved):
-    """The band shrinks as h^order for symplectic methods, only as h for the others."""
+    """The band shrinks as h^order; that it also grows with time is the business of `test_drift`."""
     order = CATALOGUE[name].order
-    steps = (0.02, 0.01) if order <= 2 else (0.1, 0.05)
+    steps = (0.02, 0.01) if order <= 2 else (0.05, 0.025) if comparator(name) else (0.1, 0.05)
     bands = [
         taut.simulate(
             curved, q0=START, v0=VELOCITY, duration=10, step=h, method=name
@@ -162,8 +201,10 @@ def test_energy_band(name, curved):
     rate = np.log2(bands[0] / bands[1])
     if CATALOGUE[name].symplectic:
         assert rate == pytest.approx(order, abs=0.1 if order <= 2 else 0.1 * order)
-    else:
+    elif order == 1:
         assert 0.5 < rate < 1.5
+    else:
+        assert rate == pytest.approx(order, abs=0.1 if order <= 2 else 0.2 * order)
 
 
 @pytest.fixture(scope="module")
@@ -176,10 +217,11 @@ def test_drift(name, spherical):
     """10⁶ steps: no drift for symplectic methods, a significant one for the others."""
     symplectic = CATALOGUE[name].symplectic
     steps = 10**6 if symplectic else 20_000
+    step = 0.3 if comparator(name) else 0.03
     # ZG's example 2: near the bottom, where the comparators live long enough to show their drift.
     run = taut.simulate(
         spherical, q0=(0.0, np.sin(0.1), -np.cos(0.1)), v0=(0.06, 0.0, 0.0),
-        duration=steps * 0.03, step=0.03, every=steps, method=name,
+        duration=steps * step, step=step, every=steps, method=name,
     )  # fmt: skip
     drift = run.certificate.energy
     if symplectic:
@@ -188,7 +230,20 @@ def test_drift(name, spherical):
         assert drift.relative_half_width < 1e-2
     else:
         assert drift.significant
-        assert abs(drift.relative) > 0.3
+        assert abs(drift.relative) > (0.9 if comparator(name) else 0.3)
+
+
+@pytest.mark.parametrize("name", ["gauss-lobatto-4", "gauss-lobatto-6", "lobatto-4", "lobatto-6"])
+def test_the_step_at_which_the_others_drift_is_a_fair_one(name, spherical):
+    """What is symplectic has no drift there, and a smaller error than others of its order."""
+    run = taut.simulate(
+        spherical, q0=(0.0, np.sin(0.1), -np.cos(0.1)), v0=(0.06, 0.0, 0.0),
+        duration=20_000 * 0.3, step=0.3, every=20_000, method=name,
+    )  # fmt: skip
+    drift = run.certificate.energy
+    assert abs(drift.relative) < 1e-3
+    assert drift.relative_half_width < 1e-2
+    assert drift.band < (2e-7 if CATALOGUE[name].order == 4 else 1e-10)
 
 
 @METHODS
@@ -196,14 +251,16 @@ def test_momentum(name, spherical):
     """Angular momentum about the vertical, a quadratic invariant of the symmetry."""
     px, py, _ = spherical.momenta
     run = taut.simulate(
-        spherical, q0=(0.6, 0.0, -0.8), v0=(0.0, 0.3, 0.0), duration=60, step=0.03,
-        method=name, laws={"L_z": x * py - y * px},
+        spherical, q0=(0.6, 0.0, -0.8), v0=(0.0, 0.3, 0.0), duration=60,
+        step=0.3 if comparator(name) else 0.03, method=name, laws={"L_z": x * py - y * px},
     )  # fmt: skip
     change = run.certificate.watched[0].largest_change
-    if name == "projected-symplectic-euler":
-        assert change > 1e-6  # the projection has another symmetry than the step
-    else:
+    if CATALOGUE[name].symplectic or name == "symplectic-euler":
         assert change < 1e-13
+    elif CATALOGUE[name].order < 8:
+        assert change > 1e-6  # of the projection too: it has another symmetry than the step
+    else:
+        assert change > 1e-10
 
 
 @pytest.mark.slow

@@ -22,6 +22,7 @@ import casadi as ca
 import numpy as np
 
 from taut.errors import InputError
+from taut.kernel.eliminate import written_out
 from taut.kernel.fused import HEAD, HISTORY
 from taut.kernel.machine import Machine, Part, Stage
 from taut.kernel.native import Native, compiled
@@ -373,7 +374,7 @@ class _Layout:
 
     def _local_value(self, kind: Kind, expression: SX, space: str, vectors) -> SX | None:
         """The part of an abstract expression that one kind contributes, in its local vectors."""
-        called = [p for p in self.step.placeholders if ca.depends_on(expression, p.symbol)]
+        called = self.step.called(expression)
         if kind.local is None:
             if space in ("1", "every") or vectors.sizes[space] == 0:
                 return None
@@ -414,9 +415,7 @@ class _Layout:
     def _open(self, expression: SX) -> SX:
         """Arguments in terms of vectors of the bank: sums of the solve under way written out."""
         table = [(s, e) for s, e in self.step.sums if s.name() not in self.bank]
-        while used := [(s, e) for s, e in table if ca.depends_on(expression, s)]:
-            expression = ca.substitute([expression], [s for s, _ in used], [e for _, e in used])[0]
-        return expression
+        return written_out(expression, table)
 
     def _scalar(self, expression: SX, vectors) -> SX:
         """A coefficient or a time in the symbols that kernels read from the bank."""

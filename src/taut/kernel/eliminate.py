@@ -104,11 +104,13 @@ def written_out(expression: SX, table: list[tuple[SX, SX]]) -> SX:
 
     Values may contain other symbols of the table; each is written out once and then shared.
     """
-    owner = {e.element_hash(): k for k, (symbol, _) in enumerate(table) for e in _entries(symbol)}
+    if not table:
+        return expression
+    owner = {e: k for k, (symbol, _) in enumerate(table) for e in entries(symbol)}
     done: dict[int, SX] = {}
 
     def written(x: SX) -> SX:
-        used = {owner.get(symbol.element_hash(), -1) for symbol in ca.symvar(x)} - {-1}
+        used = {owner[e] for e in entries(x) if e in owner}
         for k in used - done.keys():
             done[k] = written(table[k][1])
         order = sorted(used)
@@ -117,8 +119,9 @@ def written_out(expression: SX, table: list[tuple[SX, SX]]) -> SX:
     return written(expression)
 
 
-def _entries(symbol: SX) -> list[SX]:
-    return [symbol[i] for i in range(symbol.numel())]
+def entries(expression: SX) -> set[int]:
+    """The scalar symbols of an expression, as hashes that tell them apart."""
+    return {symbol.element_hash() for symbol in ca.symvar(expression)}
 
 
 @dataclass

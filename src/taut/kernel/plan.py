@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from taut.errors import InputError
+from taut.kernel.eliminate import entries, written_out
 from taut.model.system import System
 
 SX = ca.SX
@@ -77,6 +78,11 @@ class AbstractStep:
 
     def advance(self, *, q: SX, p: SX, v: SX, tangent: SX | None = None) -> None:
         self.end = {"dq": q, "dp": p, "v1": v, "tangent": SX(0) if tangent is None else tangent}
+
+    def called(self, expression: SX) -> list[Placeholder]:
+        """The operators in an expression."""
+        used = entries(expression)
+        return [p for p in self.placeholders if p.symbol.element_hash() in used]
 
     def _call(self, operator: str, time: SX, **arguments: SX) -> SX:
         symbol = SX.sym(f"{operator}{len(self.placeholders)}")
@@ -144,16 +150,18 @@ class Planner:
     def __init__(self, step: AbstractStep) -> None:
         self.step = step
         self.known: list[tuple[SX, SX]] = []
+        # The symbols that sums, operators and eliminated unknowns are made of.
+        self.parts = {s.element_hash(): entries(e) for s, e in step.sums}
+        self.seen = {
+            p.symbol.element_hash(): set().union(*map(entries, p.arguments.values()))
+            for p in step.placeholders
+        }
         self.plans: list[SolvePlan | AssignPlan] = []
         self.done = 0  # solves planned so far
 
     def written_out(self, expression: SX, sums: list[tuple[SX, SX]]) -> SX:
         """`expression` with eliminated unknowns and the given sums written out."""
-        table = [*self.known, *sums]
-        while used := [(s, e) for s, e in table if ca.depends_on(expression, s)]:
-            symbols, values = (list(x) for x in zip(*used, strict=True))
-            expression = ca.substitute([expression], symbols, values)[0]
-        return expression
+        return written_out(expression, [*self.known, *sums])
 
     def plan(self) -> list[SolvePlan | AssignPlan]:
         """All stages in order, up to the new state."""
@@ -177,11 +185,15 @@ class Planner:
 
     def _reaches(self, expression: SX, unknowns: list[SX]) -> bool:
         """Whether an expression depends on any of these unknowns, also through placeholders."""
-        expression = self.written_out(expression, [])
-        if any(ca.depends_on(expression, u) for u in unknowns):
-            return True
-        called = [p for p in self.step.placeholders if ca.depends_on(expression, p.symbol)]
-        return any(self._reaches(a, unknowns) for p in called for a in p.arguments.values())
+        return bool(self._traced(entries(expression), self.seen) & entries(ca.vertcat(*unknowns)))
+
+    def _traced(self, used: set[int], more: dict[int, set[int]] | None = None) -> set[int]:
+        """These symbols and all that they are made of."""
+        parts, found, fresh = self.parts | (more or {}), set(used), used
+        while fresh:
+            fresh = set().union(*(parts.get(e, ()) for e in fresh)) - found
+            found |= fresh
+        return found
 
     def _pending(self, expression: SX) -> bool:
         later = [u for pairs, _ in self.step.solves[self.done :] for u, _ in pairs]
@@ -189,33 +201,53 @@ class Planner:
 
     def _solve(self, pairs, watch: SX, own) -> None:
         todo = [(u, r) for u, r in pairs]
+        eliminated = []
         while (found := self._eliminable(todo, own)) is not None:
             u, value = found
             todo = [(x, r) for x, r in todo if x is not u]
             self.known.append((u, value))
+            self.parts[u.element_hash()] = entries(value)
+            eliminated.append(u)
         residuals = [self.written_out(r, own) for _, r in todo]
         self.done += 1
         if todo:
             self.plans.append(
                 SolvePlan([u for u, _ in todo], residuals, self.written_out(watch, own))
             )
+        self._keep([u for u in eliminated if self._in_demand(u)], own)
+
+    def _keep(self, unknowns: list[SX], own) -> None:
+        """Give a value to eliminated unknowns, instead of evaluating their operators each time."""
+        names = {u.name() for u in unknowns}
+        values = [self.written_out(u, own) for u in unknowns]
+        self.known = [(u, e) for u, e in self.known if u.name() not in names]
+        for u in unknowns:
+            del self.parts[u.element_hash()]
+        self._assign(
+            [
+                (u.name(), self.step.spaces[u.name()], e)
+                for u, e in zip(unknowns, values, strict=True)
+            ]
+        )
+
+    def _in_demand(self, u: SX) -> bool:
+        """Whether more than one of the things that come after this solve asks for u."""
+        later = [r for pairs, _ in self.step.solves[self.done :] for _, r in pairs]
+        asked = [*later, *(e for _, e in self.step.sums), *self.step.end.values()]
+        return sum(u.element_hash() in entries(e) for e in asked) > 1
 
     def _eliminable(self, todo, own) -> tuple[SX, SX] | None:
         """The first unknown that its equation gives explicitly and that no operator looks at."""
+        looked_at = self._traced(set().union(*self.seen.values()))
         for u, r in todo:
             residual = self.written_out(r, own)
             slope = ca.jacobian(residual, u)
             if slope.nnz() == 0 or ca.depends_on(slope, ca.vertcat(*(x for x, _ in todo))):
                 continue
-            if any(self._looks_at(p, u, own) for p in self.step.placeholders):
+            if u.element_hash() in looked_at:
                 continue
             return u, -ca.substitute(residual, u, SX(0)) / slope
         return None
-
-    def _looks_at(self, placeholder: Placeholder, u: SX, own) -> bool:
-        return any(
-            ca.depends_on(self.written_out(a, own), u) for a in placeholder.arguments.values()
-        )
 
     def _assign(self, targets) -> None:
         if targets:

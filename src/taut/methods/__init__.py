@@ -7,10 +7,12 @@ from taut.methods.catalogue import AUTO, CATALOGUE, method_of, register
 from taut.methods.composition import Composition
 from taut.methods.euler import SymplecticEuler
 from taut.methods.explicit_rk import ExplicitRK
+from taut.methods.ggl import GGL
 from taut.methods.projection import Projected, ProjectedEuler
 from taut.methods.rattle import Rattle
 from taut.methods.spark import GaussLobatto, LobattoPair, SymplecticRK
 from taut.methods.time_element import TimeElement
+from taut.methods.trapezoid import ImplicitTrapezoid
 
 __all__ = [
     "AUTO",
@@ -19,7 +21,9 @@ __all__ = [
     "Composition",
     "Baumgarte",
     "ExplicitRK",
+    "GGL",
     "GaussLobatto",
+    "ImplicitTrapezoid",
     "LobattoPair",
     "Method",
     "Projected",

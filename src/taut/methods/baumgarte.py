@@ -6,11 +6,12 @@ The multiplier is not taken from g̈ = 0, which is unstable, but from
 
 and the resulting ODE is integrated by an explicit Runge–Kutta method.  On the constraints the added
 terms vanish, so the order is that of the Runge–Kutta method.  g is not zero but as large as the
-errors of the method that feed the oscillator; for large h α the oscillator itself becomes stiff and
-the step unstable (RK4: 2α h up to about 2.8).  α and β are rates (1/time); α = β is critical damping.
+errors that feed the oscillator; where h α is large the oscillator itself is stiff and the step
+unstable (α = β gives the double root −α, for which RK4 needs h α < 2.79).  α and β are rates
+(1/time); α = β is critical damping.
 
-Source: Baumgarte 1972, Comput. Methods Appl. Mech. Eng. 1, 1; Ascher, Chin & Reich 1994, Numer. Math.
-67, 131 (the choice of α and β).
+Source: Baumgarte 1972, Comput. Methods Appl. Mech. Eng. 1, 1; Ascher, Chin & Reich 1994, Numer.
+Math. 67, 131 (the choice of α and β).
 """
 
 from __future__ import annotations

@@ -7,11 +7,13 @@ from taut.methods.baumgarte import Baumgarte
 from taut.methods.composition import Composition
 from taut.methods.euler import SymplecticEuler
 from taut.methods.explicit_rk import ExplicitRK
+from taut.methods.ggl import GGL
 from taut.methods.projection import Projected
 from taut.methods.rattle import Rattle
 from taut.methods.registry import AUTO, CATALOGUE, method_of, register
 from taut.methods.spark import GaussLobatto, LobattoPair, SymplecticRK
 from taut.methods.time_element import TimeElement
+from taut.methods.trapezoid import ImplicitTrapezoid
 
 METHODS: dict[str, Method] = {
     "rattle": (rattle := Rattle()),
@@ -35,6 +37,8 @@ METHODS: dict[str, Method] = {
     "projected-rk4": Projected(ExplicitRK("rk4")),
     "projected-dop853": Projected(ExplicitRK("dop853")),
     "baumgarte": Baumgarte(),
+    "ggl": GGL(),
+    "implicit-trapezoid": ImplicitTrapezoid(),
 }
 for name, method in METHODS.items():
     register(name, method)

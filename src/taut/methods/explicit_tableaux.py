@@ -5,9 +5,10 @@
   estimate only).
 * ``dop853``: Dormand & Prince, the weights of order 8, 12 stages.
 
-The order is not declared but computed: `order_of` checks Butcher's conditions, one per rooted tree τ,
+The order is not declared but computed: `order_of` checks Butcher's conditions, one per rooted
+tree τ with the branches τₖ,
 
-    Σ bᵢ Φᵢ(τ) = 1/γ(τ),      Φ(τ) = Π A Φ(τₖ),      γ(τ) = |τ| Π γ(τₖ)      over the branches τₖ.
+    Σ bᵢ Φᵢ(τ) = 1/γ(τ),      Φ(τ) = Π A Φ(τₖ),      γ(τ) = |τ| Π γ(τₖ).
 
 Source: Hairer, Nørsett & Wanner 1993, tables II.1.2, II.5.2 and section II.10 (coefficients),
 theorem II.2.13 (conditions).

@@ -127,7 +127,7 @@ class GaussLobatto(_Spark):
     source: ClassVar[str] = "Jay 1998"
 
     def __post_init__(self) -> None:
-        _check(self.stages, 1)
+        checked_stages(self.stages, 1)
 
     @property
     def order(self) -> int:  # type: ignore[override]
@@ -155,7 +155,7 @@ class LobattoPair(_Spark):
     source: ClassVar[str] = "Jay 1996"
 
     def __post_init__(self) -> None:
-        _check(self.stages, 2)
+        checked_stages(self.stages, 2)
 
     @property
     def order(self) -> int:  # type: ignore[override]
@@ -239,7 +239,8 @@ def _misshapen(given: Any) -> InputError:
     )
 
 
-def _check(stages: Any, least: int) -> None:
+def checked_stages(stages: Any, least: int) -> None:
+    """Refuse a number of stages that there are no coefficients for."""
     if isinstance(stages, bool) or not isinstance(stages, int) or not least <= stages <= MOST:
         raise InputError(
             "stages is out of range",

@@ -5,7 +5,7 @@ With nodes c₁ … c_s and the Lagrange polynomials ℓⱼ on them,
     aᵢⱼ = ∫₀^{cᵢ} ℓⱼ dτ,      bⱼ = ∫₀¹ ℓⱼ dτ.
 
 Gauss nodes are the zeros of the Legendre polynomial P_s on [0, 1]; Lobatto nodes are 0, 1 and the
-zeros of P′_{s−1}.
+zeros of P′_{s−1}; Radau nodes (IIA) are the zeros of P_s − P_{s−1}, of which 1 is the last.
 """
 
 from __future__ import annotations
@@ -30,6 +30,14 @@ def lobatto_nodes(s: int) -> tuple[mp.mpf, ...]:
     """0, 1 and the s − 2 points between them that make the quadrature exact to degree 2s − 3."""
     inner = _zeros(sp.legendre_poly(s - 1, _x, polys=True).diff(_x)) if s > 2 else ()
     return (mp.mpf(0), *inner, mp.mpf(1))
+
+
+@cache
+def radau_nodes(s: int) -> tuple[mp.mpf, ...]:
+    """1 and the s − 1 points before it that make the quadrature exact to degree 2s − 2."""
+    last = sp.legendre_poly(s, _x, polys=True) - sp.legendre_poly(s - 1, _x, polys=True)
+    inner = _zeros(last.exquo(sp.Poly(_x - 1, _x))) if s > 1 else ()
+    return (*inner, mp.mpf(1))
 
 
 _x = sp.Symbol("x")
