@@ -72,6 +72,8 @@ def test_claims_of_the_methods():
     for name, found in {
         "rattle": (2, True, True, True, False),
         "time-element": (2, True, True, True, False),
+        "time-element-4": (4, True, True, True, False),
+        "time-element-6": (6, True, True, True, False),
         "time-element-independent": (2, True, True, True, True),
         "symplectic-euler": (1, False, False, False, False),
         "projected-symplectic-euler": (1, False, False, True, False),
@@ -84,7 +86,7 @@ def test_keys_tell_options_apart():
     assert len(set(keys)) == len(keys)
     assert taut.Rattle().key == "rattle()"
     assert taut.TimeElement(quadrature="midpoint").key == (
-        "time-element(form='multipliers', quadrature='midpoint', start='exact')"
+        "time-element(form='multipliers', quadrature='midpoint', start='exact', degree=1)"
     )
 
 

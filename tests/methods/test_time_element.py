@@ -1,4 +1,4 @@
-"""ZG's time element: two forms, four quadratures, two starts."""
+"""ZG's time element: two forms, quadratures, two starts, and degrees above one."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ import sympy as sp
 
 import taut
 from taut import problems
+from taut.methods import GaussLobatto, LobattoPair, TimeElement
 
 x, y = taut.coordinates("x y")
 QUADRATURES = ["trapezoid", "midpoint", "simpson", "gauss2"]
@@ -260,7 +261,17 @@ def test_unknown_options_list_the_known_ones(option, value):
         taut.TimeElement(**{option: value})
     known = {
         "form": ("independent", "multipliers"),
-        "quadrature": tuple(sorted(QUADRATURES)),
+        "quadrature": tuple(
+            sorted(
+                {
+                    *QUADRATURES,
+                    "gauss",
+                    "lobatto",
+                    *(f"gauss{r}" for r in range(1, 9)),
+                    *(f"lobatto{r}" for r in range(2, 9)),
+                }
+            )
+        ),
         "start": ("exact", "paper"),
     }
     assert caught.value.expected == "one of " + ", ".join(known[option])
@@ -275,3 +286,151 @@ def test_independent_coordinates_of_a_large_system_are_refused():
         taut.simulate(
             s, q0=np.zeros(n), v0=0, duration=0.1, step=0.01, method="time-element-independent"
         )
+
+
+# ---- higher degree ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def ball():
+    """A q-dependent mass on the unit sphere, as in the verification table."""
+    x, y, z = q = taut.coordinates("x y z")
+    mass = [[2 + x**2, x * y / 4, 0], [x * y / 4, 1 + y**2, sp.sin(z) / 3], [0, sp.sin(z) / 3, 1.5]]
+    sphere = [x**2 + y**2 + z**2 - 1]
+    return taut.System(q, mass=mass, potential=z + sp.cos(x), constraints=sphere)
+
+
+ON_BALL = {"q0": [0.6, 0, 0.8], "v0": [0, 1, 0], "duration": 4}
+TWINS = {
+    **{f"gauss {k}": (TimeElement(degree=k, quadrature="gauss"), GaussLobatto(k))
+       for k in range(1, 7)},
+    **{f"lobatto {k}": (TimeElement(degree=k), LobattoPair(k + 1)) for k in range(1, 6)},
+}  # fmt: skip
+
+
+def gap(system, pair, **settings):
+    one, two = (taut.simulate(system, method=method, **settings) for method in pair)
+    return max(abs(one.q - two.q).max(), abs(one.p - two.p).max())
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_where_elements_are_spark(name, crooked, driven, nonlinear):
+    """With Gauss points always; with Lobatto points where the mass is constant."""
+    settings = {"q0": [0.6, -0.8], "v0": [0.8, 0.6], "duration": 1, "step": 0.1}
+    assert gap(nonlinear, TWINS[name], **settings) < 1e-13
+    assert gap(driven, TWINS[name], **settings | {"v0": [0.6, 0]}) < 1e-13
+    if name.startswith("gauss"):
+        assert gap(crooked, TWINS[name], **settings) < 1e-13
+    else:
+        assert gap(crooked, TWINS[name], **settings | {"step": 0.25}) > 1e-9
+
+
+def test_more_points_than_the_degree_are_no_spark_method(nonlinear):
+    settings = {"q0": [0.6, -0.8], "v0": [0.8, 0.6], "duration": 1, "step": 0.1}
+    more = TimeElement(degree=2, quadrature="gauss3")
+    for other in (GaussLobatto(2), LobattoPair(3), GaussLobatto(3)):
+        assert gap(nonlinear, (more, other), **settings) > 1e-6
+
+
+def test_elements_of_a_hamiltonian(crooked):
+    """The same motion from H as from L, and Gauss–Lobatto also there."""
+    p = sp.Matrix(taut.momenta([x, y]))
+    mass = sp.Matrix([[2 + x**2, x * y / 4], [x * y / 4, 1 + sp.cos(y) ** 2]])
+    energy = (p.T * mass.inv() * p)[0] / 2 + 10 * y + x**4 + sp.sin(2 * x)
+    system = taut.System([x, y], hamiltonian=energy, constraints=[x**2 + y**2 - 1])
+    settings = {"q0": [0.6, -0.8], "v0": [0.8, 0.6], "duration": 1, "step": 0.05}
+    for method in (TimeElement(degree=2), TimeElement(degree=3, quadrature="gauss4")):
+        one, two = (taut.simulate(s, method=method, **settings) for s in (crooked, system))
+        np.testing.assert_allclose(one.q, two.q, atol=1e-13)
+    pair = TimeElement(degree=3, quadrature="gauss"), GaussLobatto(3)
+    assert gap(system, pair, **settings) < 1e-13
+
+
+STEPS = {2: (240, 480), 4: (60, 80, 120), 6: (60, 80, 120), 8: (48, 60, 80)}
+RULES = [
+    (k, f"{family}{r}", min(2 * k, 2 * r if family == "gauss" else 2 * r - 2))
+    for k in (1, 2, 3, 4)
+    for family in ("gauss", "lobatto")
+    for r in (k, k + 1, k + 2)
+    if (k, family, r) != (1, "lobatto", 1)
+]
+
+
+@pytest.fixture(scope="module")
+def path(ball):
+    return taut.simulate(ball, **ON_BALL, step=4 / 240, method=GaussLobatto(6))
+
+
+@pytest.mark.parametrize(("degree", "quadrature", "order"), RULES)
+def test_order_is_that_of_the_degree_or_of_the_quadrature(degree, quadrature, order, ball, path):
+    method = TimeElement(degree=degree, quadrature=quadrature)
+    assert method.order == order
+    errors = []
+    for count in STEPS[order]:
+        run = taut.simulate(ball, **ON_BALL, step=4 / count, method=method)
+        every, skip = (count // 240, 1) if count > 240 else (1, 240 // count)
+        known = zip((run.q, run.p), (path.q, path.p), strict=True)
+        errors.append([abs(a[::every] - b[::skip]).max() for a, b in known])
+        assert run.certificate.max_g < 1e-15
+    assert np.min(errors) > 2e-13
+    slopes = np.polyfit(np.log(STEPS[order]), np.log(errors), 1)[0]
+    np.testing.assert_allclose(-slopes, order, atol=0.05 * order)
+
+
+def test_the_last_station_is_the_end_to_the_last_bit():
+    k = TimeElement(degree=3).coefficients
+    assert k.station.tolist()[0] == 0
+    assert k.station.tolist()[-1] == 1
+    np.testing.assert_array_equal(k.station_place[-1], k.whole)
+    np.testing.assert_array_equal(k.pushed[-1], 0)
+    np.testing.assert_array_equal(k.pushed[0], k.whole)
+
+
+@pytest.mark.parametrize(
+    "method", [TimeElement(degree=2), TimeElement(degree=3, quadrature="gauss5")]
+)
+@pytest.mark.parametrize("system", ["crooked", "driven"])
+def test_both_back_ends_make_the_same_elements(method, system, request, monkeypatch):
+    import taut.kernel.compile as room
+
+    model = request.getfixturevalue(system)
+    settings = {"q0": [0.6, -0.8], "v0": [0.6, 0] if system == "driven" else [0.8, 0.6]}
+    settings |= {"duration": 1.02, "step": 0.05, "method": method}
+    fused = taut.simulate(model, **settings)
+    monkeypatch.setattr(room, "FUSED_LIMIT", -1)
+    assembled = taut.simulate(model, **settings)
+    np.testing.assert_allclose(fused.q, assembled.q, atol=1e-13)
+    np.testing.assert_allclose(fused.p, assembled.p, atol=1e-12)
+
+
+def test_large_elements_are_assembled():
+    """Eight rods are unrolled for degree 2, assembled for degree 3."""
+    from taut.kernel.compile import workshop
+
+    points = taut.coordinates("x0:9"), taut.coordinates("y0:9")
+    rods = [
+        (points[0][i + 1] - points[0][i]) ** 2 + (points[1][i + 1] - points[1][i]) ** 2 - 1
+        for i in range(8)
+    ]
+    q = [c for pair in zip(*points, strict=True) for c in pair]
+    system = taut.System(q, mass=1, constraints=rods)
+    assert workshop(system).unrolled(TimeElement())
+    assert not workshop(system).unrolled(TimeElement(degree=3))
+
+
+@pytest.mark.parametrize("degree", [0, 7, -1, 2.5, True, "2", None])
+def test_degrees_out_of_range(degree):
+    with pytest.raises(taut.InputError, match="degree is out of range"):
+        TimeElement(degree=degree)
+
+
+@pytest.mark.parametrize("quadrature", ["trapezoid", "gauss2", "lobatto2"])
+def test_too_few_points(quadrature):
+    with pytest.raises(taut.InputError, match="too few points for an element of degree 3"):
+        TimeElement(degree=3, quadrature=quadrature)
+
+
+@pytest.mark.parametrize("option", [{"form": "independent"}, {"start": "paper"}])
+def test_what_is_for_degree_one_only(option):
+    with pytest.raises(taut.InputError, match="is for elements of degree 1"):
+        TimeElement(degree=2, **option)

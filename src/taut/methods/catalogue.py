@@ -18,6 +18,8 @@ from taut.methods.trapezoid import ImplicitTrapezoid
 METHODS: dict[str, Method] = {
     "rattle": (rattle := Rattle()),
     "time-element": TimeElement(),
+    "time-element-4": TimeElement(degree=2),
+    "time-element-6": TimeElement(degree=3),
     "time-element-independent": TimeElement(form="independent"),
     "symplectic-rk": SymplecticRK(),
     "gauss-lobatto-4": GaussLobatto(2),

@@ -52,21 +52,38 @@ def _zeros(polynomial: sp.Poly) -> tuple[mp.mpf, ...]:
 def integrals(nodes, ends) -> list[list[mp.mpf]]:
     """∫₀^{end} ℓⱼ dτ for every end and every node."""
     with mp.workdps(DIGITS):
-        rows = []
-        for j, own in enumerate(nodes):
-            powers = [mp.mpf(1)]  # coefficients of ℓⱼ, lowest first
-            for k, other in enumerate(nodes):
-                if k != j:
-                    scale = 1 / (own - other)
-                    shifted = [mp.mpf(0), *powers]
-                    powers = [
-                        scale * (shifted[i] - (other * powers[i] if i < len(powers) else 0))
-                        for i in range(len(shifted))
-                    ]
-            rows.append(
-                [sum(a * end ** (i + 1) / (i + 1) for i, a in enumerate(powers)) for end in ends]
-            )
-        return [list(row) for row in zip(*rows, strict=True)]
+        wholes = [[mp.mpf(0), *(a / (i + 1) for i, a in enumerate(x))] for x in _lagrange(nodes)]
+        return [[_horner(x, end) for x in wholes] for end in ends]
+
+
+def values(nodes, points) -> list[list[mp.mpf]]:
+    """ℓⱼ at every point, for every node."""
+    with mp.workdps(DIGITS):
+        return [[_horner(x, point) for x in _lagrange(nodes)] for point in points]
+
+
+def _lagrange(nodes) -> list[list[mp.mpf]]:
+    """Coefficients of the ℓⱼ, lowest first."""
+    found = []
+    for j, own in enumerate(nodes):
+        powers = [mp.mpf(1)]
+        for k, other in enumerate(nodes):
+            if k != j:
+                scale = 1 / (own - other)
+                shifted = [mp.mpf(0), *powers]
+                powers = [
+                    scale * (shifted[i] - (other * powers[i] if i < len(powers) else 0))
+                    for i in range(len(shifted))
+                ]
+        found.append(powers)
+    return found
+
+
+def _horner(powers: list[mp.mpf], x) -> mp.mpf:
+    total = mp.mpf(0)
+    for a in reversed(powers):
+        total = total * x + a
+    return total
 
 
 def conjugate(matrix, weights, others) -> list[list[mp.mpf]]:
