@@ -88,7 +88,8 @@ def test_signature_of_simulate():
     assert list(signature.parameters) == ["model", *found]
     assert found == {
         "q0": None, "v0": None, "p0": None, "t0": 0.0, "duration": inspect._empty,
-        "step": inspect._empty, "method": "auto", "every": 1, "parameters": None, "project": False,
+        "step": None, "tolerance": None, "method": "auto", "every": 1, "parameters": None,
+        "project": False,
         "laws": "auto", "events": (), "progress": None,
     }  # fmt: skip
     assert list(found)[:4] == ["q0", "v0", "p0", "t0"]

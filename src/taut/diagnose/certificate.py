@@ -17,6 +17,7 @@ from taut.diagnose.drift import Drift, drift_of, pooled
 from taut.diagnose.symplecticity import Probe
 from taut.march import loop
 from taut.march.trajectory import Trajectory
+from taut.march.tuned import energy_error
 from taut.text import aligned
 
 EPS = np.finfo(float).eps
@@ -127,6 +128,7 @@ class Certificate:
         return {
             "method": run.method.key,
             "step": run.step,
+            "tolerance": run.tolerance,
             "steps": self.steps,
             "duration": float(run.t[-1] - run.t[0]),
             "shortened_last_step": run.ending.short,
@@ -170,6 +172,11 @@ class Certificate:
             rows.append(("max |g|", f"{self.max_g:.1e}", self._kept(0)))
             rows.append(("max |G q̇ + ∂g/∂t|", f"{self.max_hidden:.1e}", self._kept(1)))
         rows += self._energy_rows()
+        if run.tolerance is not None:
+            error = energy_error(run)
+            word = "met" if error <= run.tolerance else "missed"
+            value = f"{run.tolerance:g}, the energy's error {error:.1e} of the kinetic energy"
+            rows.append(("tolerance", value, word if run.system.conservative else ""))
         if self.symplectic is not None:
             word = "symplectic" if self.symplectic else "not symplectic on the constraints"
             rows.append(("symplecticity defect", f"{self.symplecticity:.1e}", word))

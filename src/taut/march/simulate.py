@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from taut.march.plan import Plan
 from taut.march.run import Run
 from taut.march.start import prepare
 from taut.march.trajectory import Trajectory
+from taut.march.tuned import tuned
 from taut.methods.base import Method
 from taut.methods.catalogue import method_of
 from taut.model.system import System
@@ -34,7 +36,8 @@ def simulate(
     p0: Any = None,
     t0: float = 0.0,
     duration: float,
-    step: float,
+    step: float | None = None,
+    tolerance: float | None = None,
     method: str | Method = "auto",
     every: int = 1,
     parameters: Mapping[Any, float] | None = None,
@@ -54,8 +57,13 @@ def simulate(
         Exactly one of them; ``v0=0`` starts from rest.
     t0, duration, step : float
         ``duration/step`` steps are taken (a last shorter one if that is not a whole number).
+    tolerance : float
+        Instead of a step: the relative error of energy and position that trial runs choose the step
+        for.
     method : str or Method
-        A name from the catalogue, ``"auto"``, or a method object.
+        A name from the catalogue, or a method object.  ``"auto"`` is RATTLE for a given step; for a
+        tolerance, whichever of RATTLE and its compositions (with forces: the Gauss–Lobatto
+        methods) needs the least work.
     every : int
         Keep every k-th state (the start and the last state always).
     parameters : mapping, optional
@@ -87,12 +95,26 @@ def simulate(
             "there is nothing to simulate", expected="a taut.System", received=type(model).__name__
         )
     chosen = method_of(method)
-    plan = Plan.of(t0, duration, step, every)
+    if (step is None) == (tolerance is None):
+        raise InputError(
+            "there is no step" if step is None else "a step and a tolerance are one too many",
+            expected="step=…, or tolerance=… to have it chosen",
+            received=f"step={step}, tolerance={tolerance}",
+        )
+    plan = Plan.of(t0, duration, duration if step is None else step, every)
     values = model.values(parameters)
     watched = _watched(model, laws)
     shop = workshop(model)
     begin = time.perf_counter()
     start = prepare(shop.mechanics, q0, v0, p0, plan.t0, values, project)
+    if tolerance is not None:
+        settings = {"q0": q0, "v0": v0, "p0": p0, "t0": t0, "parameters": parameters}
+        again = partial(simulate, model, **settings, project=project)
+        trial = partial(again, laws=None, progress=False)
+        whole = partial(
+            again, duration=duration, every=every, laws=laws, events=events, progress=progress
+        )
+        return tuned(trial, whole, start.here, method, float(duration), tolerance)
     with _roomy(plan):
         run = _kind(chosen)(model, shop, chosen, plan, values, start.keep)
         run.begin(start)

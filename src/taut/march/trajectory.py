@@ -80,6 +80,7 @@ class Trajectory:
     ending: Ending = field(repr=False)
     events: dict[str, States] = field(default_factory=dict)
     watch: Any = field(default=None, repr=False)
+    tolerance: float | None = None
 
     # ---- what follows from the states --------------------------------------------------------
 

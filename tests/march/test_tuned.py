@@ -1,0 +1,146 @@
+"""A tolerance instead of a step."""
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import taut
+from taut import problems
+from taut.march.tuned import FORCED, FREE, fitting
+from taut.methods import CATALOGUE, Composition
+
+TOLERANCES = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10)
+SWING = problems.problem("period-2-pendulum")
+DOUBLE = problems.problem("zg-double")
+x, y = taut.coordinates("x y")
+
+
+def tuned(problem, tolerance, **options):
+    given = {"q0": problem.q0, "v0": problem.v0, "parameters": problem.parameters} | options
+    return taut.simulate(problem.system, tolerance=tolerance, **given)
+
+
+@pytest.mark.parametrize("tolerance", TOLERANCES)
+def test_the_tolerance_is_met_and_not_by_far(tolerance):
+    """Position against the closed form after ten swings, and the energy."""
+    run = tuned(SWING, tolerance, duration=20)
+    facts = run.certificate.to_dict()
+    error = np.abs(run.q - SWING.exact(run.t)[0]).max()
+    band = facts["energy_band"] / np.max(0.5 * np.sum(run.v * run.p, axis=1))
+    assert max(error, band) < 3 * tolerance
+    assert max(error, band) > 1e-3 * tolerance
+    assert facts["tolerance"] == tolerance
+    assert "tolerance" in str(run.certificate)
+
+
+@pytest.mark.parametrize("tolerance", TOLERANCES)
+def test_the_energy_of_a_chaotic_run(tolerance):
+    run = tuned(DOUBLE, tolerance, duration=100)
+    row = next(row for row in run.certificate.rows() if row[0] == "tolerance")
+    assert row[2] == "met"
+    kinetic = np.max(0.5 * np.sum(run.v * run.p, axis=1))
+    assert np.ptp(run.energy) <= tolerance * kinetic
+
+
+def test_low_orders_for_crude_wishes_and_high_ones_for_fine():
+    orders = [tuned(DOUBLE, x, duration=20).method.order for x in (1e-2, 1e-5, 1e-9)]
+    assert orders == sorted(orders)
+    assert orders[0] < orders[-1]
+
+
+def test_a_violent_moment_after_the_trial():
+    """Coasting far away, then through a narrow well: the run is made anew with a shorter step."""
+    well = taut.System([x], mass=[1], potential=-1 / (1 + 400 * (x - 60) ** 2))
+    run = taut.simulate(well, q0=[0], v0=[0.5], duration=140, tolerance=1e-6)
+    assert run.q[-1, 0] > 70
+    assert np.ptp(run.energy) <= 1e-6 * np.max(0.5 * run.v**2)
+    smooth = taut.simulate(well, q0=[0], v0=[0.5], duration=60, tolerance=1e-6)
+    assert run.step < 0.5 * smooth.step
+
+
+def test_a_method_of_your_own_choice():
+    run = tuned(SWING, 1e-6, duration=20, method="gauss-lobatto-4")
+    assert run.method is CATALOGUE["gauss-lobatto-4"]
+    assert np.abs(run.q - SWING.exact(run.t)[0]).max() < 3e-6
+
+
+def test_forces_do_not_go_backwards():
+    damped = taut.System([x], mass=[1], potential=x**2 / 2, forces=["-0.2*x_dot"])
+    run = taut.simulate(damped, q0=[1], v0=0, duration=30, tolerance=1e-7)
+    assert run.method in [CATALOGUE[name] for name in FORCED]
+    w = np.sqrt(0.99)
+    exact = np.exp(-0.1 * run.t) * (np.cos(w * run.t) + 0.1 / w * np.sin(w * run.t))
+    assert np.abs(run.q[:, 0] - exact).max() < 1e-6
+
+
+def test_candidates():
+    assert [CATALOGUE[name].order for name in FREE] == [2, 4, 6, 8]
+    assert not any(isinstance(CATALOGUE[name], Composition) for name in FORCED)
+
+
+def test_stiff_parts_that_the_start_does_not_show():
+    """A spring at rest that will oscillate a hundred times faster than anything at the start."""
+    stiff = taut.System([x, y], mass=[1, 1], potential=x**2 / 2 + 5000 * (y - x**2 / 10) ** 2)
+    run = taut.simulate(stiff, q0=[1, 0.1], v0=0, duration=20, tolerance=1e-5)
+    assert np.ptp(run.energy) <= 1e-5 * np.max(0.5 * np.sum(run.v**2, axis=1))
+
+
+def test_a_batch():
+    q0 = np.array([[0.6, -0.8], [0.0, 1.0], [1.0, 0.0]])
+    pendulum = taut.System([x, y], mass=[1, 1], potential=10 * y, constraints=[x**2 + y**2 - 1])
+    run = taut.simulate(pendulum, q0=q0, v0=[[0, 0], [1, 0], [0, 0]], duration=10, tolerance=1e-6)
+    assert run.batch == 3
+    kinetic = np.max(0.5 * np.sum(run.v**2, axis=-1))
+    assert np.ptp(run.energy, axis=1).max() <= 1e-6 * kinetic
+
+
+def test_everything_else_is_passed_on():
+    run = tuned(
+        SWING, 1e-6, duration=4.3, every=5, events={"bottom": SWING.system.coordinates[0]},
+        laws={"y": SWING.system.coordinates[1]},
+    )  # fmt: skip
+    assert run.every == 5
+    assert run.t[-1] == pytest.approx(4.3, abs=1e-12)
+    assert len(run.events["bottom"]) == 4
+    assert run.certificate.watched[0].name == "y"
+    later = run.continue_(2.0)
+    assert later.t[-1] == pytest.approx(6.3, abs=1e-9)
+
+
+def test_at_rest():
+    run = taut.simulate(
+        taut.System([x], mass=[1], potential=x**2), q0=[0], v0=0, duration=1, tolerance=1e-6
+    )
+    assert np.all(run.q == 0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tolerance": None}, "there is no step"),
+        ({"tolerance": 1e-6, "step": 0.1}, "one too many"),
+        ({"tolerance": 0.0}, "out of range"),
+        ({"tolerance": 1e-20}, "out of range"),
+        ({"tolerance": -1e-6}, "out of range"),
+        ({"tolerance": float("nan")}, "tolerance"),
+        ({"tolerance": "fine"}, "tolerance"),
+        ({"tolerance": 1e-6, "method": "rk44"}, "rk44"),
+        ({"tolerance": 1e-6, "method": taut.Adaptive(scale=x**2)}, "steps of one size"),
+    ],
+)
+def test_refusals(options, message):
+    free = taut.System([x], mass=[1], potential=x**2 / 2)
+    with pytest.raises(taut.InputError, match=message):
+        taut.simulate(free, q0=[1], v0=0, duration=1, **options)
+
+
+def test_what_cannot_be_resolved_says_so():
+    rough = taut.System([x], mass=[1], potential=sp.sin(10**9 * x) / 10**4)
+    with pytest.raises(taut.StepError, match=r"resolved|no step"):
+        taut.simulate(rough, q0=[1], v0=[1], duration=10, tolerance=1e-8, method="rattle")
+
+
+def test_steps_fit():
+    assert fitting(0.3, 1.0) == 0.25
+    assert fitting(2.0, 1.0) == 1.0
+    assert 10.0 / fitting(0.03, 10.0) == pytest.approx(334, abs=1e-9)
