@@ -174,7 +174,7 @@ MAKE = [
     one_bound_coordinate, not_quadratic, forced_hamiltonian, forced, moving_constraint, parameters,
     constants_of_instances, redundant, no_constraints, no_constraints_forced, no_force,
 ]  # fmt: skip
-METHODS = {name: method for name, method in CATALOGUE.items() if not method.charted}
+METHODS = {name: m for name, m in CATALOGUE.items() if m.general and not m.charted}
 QUADRATURES = {q: TimeElement(quadrature=q) for q in ("midpoint", "simpson", "gauss2")}
 
 

@@ -29,6 +29,7 @@ from scipy.sparse.linalg import splu
 from taut.errors import StepError
 from taut.kernel.compile import Workshop, workshop
 from taut.kernel.fused import FusedProgram
+from taut.kernel.step_code import PAR
 from taut.march.charts import best_chart
 from taut.march.run import one_step
 from taut.march.trajectory import Trajectory
@@ -148,7 +149,8 @@ class Probe:
         q1, v1, p1, inner = one_step(step, q, v, p, t, h, par)
         if hasattr(step.program, "last_solution"):
             z = step.program.last_solution(inner)
-            return q1, v1, p1, self._derivative(method, chart)(q, p, v, z, t, h, par, tangents)
+            given = step.given(par, h)[len(PAR) :]
+            return q1, v1, p1, self._derivative(method, chart)(q, p, v, z, t, h, given, tangents)
         return q1, v1, p1, LinearisedStages(step.program.machine, q, v, p)(tangents)
 
     def _derivative(self, method, chart) -> Linearised:

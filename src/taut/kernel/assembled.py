@@ -46,6 +46,7 @@ class Kind:
     rows: np.ndarray
     values: np.ndarray
     every: np.ndarray  # rows among all constraints, also those that were dropped
+    full: bool = False  # one instance (i, j) for each entry of the tables
 
 
 @dataclass
@@ -84,6 +85,7 @@ class AssembledProgram:
     natives: list[Native] = field(repr=False)
     unknown_sizes: list[list[int]] = field(default_factory=list)  # of each stage
     substeps: int = 1
+    tables: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def address(self) -> int:
@@ -135,6 +137,13 @@ class _Layout:
             self._place(name, "q")
         self.scalars = self._reserve(len(SCALARS))
         self.par = self._reserve(len(system.parameters))
+        self.tables = {
+            name: (self.n, self.n if cols == "q" else 1) for name, cols in step.tables.items()
+        }
+        self.table_at = {
+            name: self._reserve(rows * cols) for name, (rows, cols) in self.tables.items()
+        }
+        self.bank |= {name: at for name, at in self.table_at.items() if self.tables[name][1] == 1}
         self.constants = [self._reserve(kind.values.size) for kind in self.kinds]
         self.natives: list[Native] = []
 
@@ -177,6 +186,10 @@ class _Layout:
         kinds.append(
             Kind(None, np.zeros((c, 0), np.int64), np.arange(c)[:, None], np.zeros((c, 0)), none)
         )
+        if self.step.tables:
+            pairs = np.stack(np.divmod(np.arange(n * n), n), axis=1)
+            nothing = np.zeros((n * n, 0))
+            kinds.append(Kind(None, pairs, nothing.astype(np.int64), nothing, none, full=True))
         return kinds
 
     # ---- stages ------------------------------------------------------------------------------
@@ -203,7 +216,7 @@ class _Layout:
             bank=self.end,
             vectors=self.bank,
             scalars=self.scalars,
-            parameters=(self.par, len(self.system.parameters)),
+            parameters=(self.par, self.constants[0] - self.par),
             constants=[
                 (at, k.values.ravel()) for at, k in zip(self.constants, self.kinds, strict=True)
             ],
@@ -212,7 +225,10 @@ class _Layout:
             substeps=substeps,
         )
         guess = _guess_function(guesses, step, q, p, v)
-        return AssembledProgram(self.n, memory, machine, guess, self.natives, sizes, len(substeps))
+        parts = len(substeps)
+        return AssembledProgram(
+            self.n, memory, machine, guess, self.natives, sizes, parts, self.tables
+        )
 
     def _solve_stage(self, plan: SolvePlan, memory: int) -> tuple[Stage, int]:
         for u in plan.unknowns:
@@ -375,6 +391,8 @@ class _Layout:
     def _local_value(self, kind: Kind, expression: SX, space: str, vectors) -> SX | None:
         """The part of an abstract expression that one kind contributes, in its local vectors."""
         called = self.step.called(expression)
+        if kind.full:
+            return self._products(called, expression, space, vectors)
         if kind.local is None:
             if space in ("1", "every") or vectors.sizes[space] == 0:
                 return None
@@ -389,12 +407,24 @@ class _Layout:
         total = None
         for p in called:
             wanted = "c" if space == "every" else space
-            if SPACES[p.operator] != wanted or not kind.local.has(p.operator):
+            if SPACES.get(p.operator) != wanted or not kind.local.has(p.operator):
                 continue
             coefficient = self._scalar(ca.jacobian(expression, p.symbol), vectors)
             part = coefficient * self._local_call(kind.local, p, vectors)
             total = part if total is None else total + part
         return total
+
+    def _products(self, called, expression: SX, space: str, vectors) -> SX | None:
+        """What the entry (i, j) of the tables adds to component i, in the local vector (i, j)."""
+        found = [p for p in called if p.operator in self.tables]
+        if space != "q" or not found:
+            return None
+        total = SX(0)
+        for p in found:
+            x = self._vectorised(self._open(p.arguments["x"]), vectors, "q")
+            entry = vectors.entry(p.operator, self.table_at[p.operator])
+            total += self._scalar(ca.jacobian(expression, p.symbol), vectors) * entry * x[1]
+        return ca.vertcat(total, SX(0))
 
     def _local_call(self, local: Local, placeholder: Placeholder, vectors) -> SX:
         given = {}
@@ -453,6 +483,8 @@ class _Layout:
                 gather.append(np.full(instances, self.scalars + position))
             elif origin == "parameter":
                 gather.append(np.full(instances, self.par + position))
+            elif origin == "table":
+                gather.append(position + np.arange(instances))
             else:
                 index = kind.coordinates if self.spaces[origin] == "q" else kind.rows
                 at = self.bank[origin] + index[:, position]
@@ -495,6 +527,14 @@ class _LocalVectors:
         key = f"s:{name}"
         if key not in self.made:
             self.origin[key] = ("scalar", SCALARS.index(name))
+            self.made[key] = SX.sym(key)
+        return self.made[key]
+
+    def entry(self, name: str, at: int) -> SX:
+        """The entry of a table that begins at this address."""
+        key = f"t:{name}"
+        if key not in self.made:
+            self.origin[key] = ("table", at)
             self.made[key] = SX.sym(key)
         return self.made[key]
 

@@ -15,7 +15,7 @@ from taut.kernel.evaluate import Mechanics
 from taut.kernel.fused import FusedProgram, accelerations, fuse
 from taut.kernel.native import Native, compiled
 from taut.kernel.operators import Operators
-from taut.kernel.step_code import lean, map_code, steps_code
+from taut.kernel.step_code import PAR, lean, map_code, steps_code
 from taut.methods.base import Method
 from taut.model.system import System
 
@@ -51,6 +51,12 @@ class CompiledStep:
     program: Any = field(repr=False)
     alive: Any = field(repr=False)
     guard: Any = field(default_factory=nullcontext, repr=False)
+
+    def given(self, parameters: np.ndarray, h: float) -> np.ndarray:
+        """What the loop hands over besides the state: room for `PAR`, parameters, tables for h."""
+        found = self.method.tables(workshop(self.system).mechanics, parameters, h)
+        tables = [np.reshape(found[x], size).ravel() for x, size in self.program.tables.items()]
+        return np.concatenate([np.zeros(len(PAR)), parameters, *tables])
 
     def first_memory(self, q: np.ndarray, p: np.ndarray, v: np.ndarray) -> np.ndarray:
         """What the step remembers before its first call: for a state, or for columns of states."""

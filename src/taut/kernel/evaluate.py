@@ -64,6 +64,16 @@ class Mechanics:
                     return False
         return True
 
+    def separable(self, par: np.ndarray) -> bool:
+        """Whether L = ½ vᵀM v − V(q, t), or H = ½ pᵀM⁻¹p + V(q, t), with a constant M."""
+        for local in self.locals:
+            if local.has("link"):
+                names, function = list(local.arguments), local.function("link")
+                if any(function.sparsity_jac(names.index(x), 0).nnz() for x in ("q", "t")):
+                    return False
+        rest = np.zeros(self.n)
+        return self.constant_mass and not np.any(self.apply("link", 0.0, par, q=rest, v=rest))
+
     @cached_property
     def involved(self) -> np.ndarray:
         """Which coordinates each constraint depends on, shape (c, n)."""

@@ -69,6 +69,7 @@ class FusedProgram:
     guesses: AtPoints
     conservative: bool
     charted: bool
+    tables: dict[str, tuple[int, int]]
     solves: list[list[tuple[SX, SX]]] = field(repr=False)
     operators: Operators = field(repr=False)
     substeps: tuple[float, ...] = (1.0,)
@@ -145,6 +146,7 @@ class FusedStep:
         self.changes: list[tuple[SX, SX]] = []
         self.solves: list[list[tuple[SX, SX]]] = []
         self.watches: list[SX] = []
+        self.tables: dict[str, SX] = {}
         self.end: dict[str, SX] = {}
 
     def __getattr__(self, name: str) -> Any:
@@ -156,6 +158,10 @@ class FusedStep:
         symbol = SX.sym(name, size)
         self.guesses.append((symbol, SX.zeros(size) if guess is None else guess))
         return symbol
+
+    def table(self, name: str, cols: str = "q") -> SX:
+        n = self.operators.n
+        return self.tables.setdefault(name, SX.sym(name, n, n if cols == "q" else 1))
 
     def solve(self, *pairs: tuple[SX, SX], watch: SX) -> None:
         self.solves.append(list(pairs))
@@ -218,7 +224,8 @@ def fuse(
     result = {name: SX.sym(name, operators.n) for name in ("q", "p", "v")}
     inputs = {
         "q": step.q, "cq": step.carry, "p": step.p, "v": step.v, "move": step.move,
-        "floor": step.floor, "t": step.t, "t1": step.t1, "h": step.h, "par": operators.par,
+        "floor": step.floor, "t": step.t, "t1": step.t1, "h": step.h,
+        "par": ca.vertcat(operators.par, *(ca.vec(table.T) for table in step.tables.values())),
         "memory": ca.vertcat(*(newton.history for newton in newtons)),
     }  # fmt: skip
     return FusedProgram(
@@ -237,6 +244,7 @@ def fuse(
         guesses=AtPoints(_guesses(step, newtons)),
         conservative=system.conservative,
         charted=chart is not None,
+        tables={name: table.shape for name, table in step.tables.items()},
         solves=step.solves,
         operators=operators,
         substeps=method.substeps,

@@ -7,6 +7,7 @@ belongs to no term).  For a summand ℓ(q, v, t) of L, 𝓗(q, p, t) of H, a for
 |---------------|---------|-------------------------------|-------------------------------|-------|---------------------|
 | link          | p or v  | −ℓ_v                          | −𝓗_p                         |       |                     |
 | force         |         | ℓ_q                           | −𝓗_q                         | f     |                     |
+| pull          |         | ℓ_q                           | −𝓗_q                         |       |                     |
 | rate          | r or a  | −(ℓ_vv a + ℓ_vq v + ℓ_vt)     | −(𝓗_pp r + 𝓗_pq v + 𝓗_pt)  |       |                     |
 | respond       | r or a  | −ℓ_vv a                       | −𝓗_pp r                      |       |                     |
 | g             |         |                               |                               |       | g                   |
@@ -41,6 +42,7 @@ SX = ca.SX
 SPACES = {
     "link": "q",
     "force": "q",
+    "pull": "q",
     "rate": "q",
     "respond": "q",
     "push": "q",
@@ -141,6 +143,7 @@ class Local:
             return {
                 "link": lambda: -grad(v),
                 "force": lambda: grad(q),
+                "pull": lambda: grad(q),
                 "rate": lambda: -along(grad(v), a, v),
                 "respond": lambda: -ca.jtimes(grad(v), v, a),
                 "energy": lambda: _legendre(e, v),
@@ -150,6 +153,7 @@ class Local:
             return {
                 "link": lambda: -grad(p),
                 "force": lambda: -grad(q),
+                "pull": lambda: -grad(q),
                 "rate": lambda: -along(grad(p), r, p),
                 "respond": lambda: -ca.jtimes(grad(p), p, r),
                 "energy": lambda: e,

@@ -18,6 +18,7 @@ from taut.model.system import System
 
 SX = ca.SX
 SCALARS = ("t", "t1", "h")
+FULL_LIMIT = 400  # coordinates up to which a step may multiply by full matrices
 # Arguments that an energy's functions do not look at, by the form of the system.
 IGNORED = {"lagrangian": ("p", "r"), "hamiltonian": ("a",)}
 
@@ -32,11 +33,24 @@ class Placeholder:
     time: SX
 
 
+@dataclass
+class Table:
+    """A matrix that waits for its vector."""
+
+    step: AbstractStep
+    name: str
+
+    def __matmul__(self, x: SX) -> SX:
+        symbol = SX.sym(f"{self.name}{len(self.step.placeholders)}")
+        self.step.placeholders.append(Placeholder(symbol, self.name, {"x": x}, SX(0)))
+        return symbol
+
+
 class AbstractStep:
     """The `Step` on which one symbol stands for a whole vector."""
 
     def __init__(self, system: System) -> None:
-        self.form = system.form
+        self.form, self.n = system.form, system.n
         self.spaces: dict[str, str] = {}
         self.symbols: dict[str, SX] = {}
         self.q, self.p, self.v, self.carry = (self.vector(name) for name in ("q", "p", "v", "cq"))
@@ -47,6 +61,7 @@ class AbstractStep:
         self.changes: list[tuple[SX, SX]] = []
         self.guesses: dict[str, SX] = {}
         self.end: dict[str, SX] = {}
+        self.tables: dict[str, str] = {}
 
     def vector(self, name: str, space: str = "q") -> SX:
         """A new abstract vector."""
@@ -63,6 +78,17 @@ class AbstractStep:
 
     def solve(self, *pairs: tuple[SX, SX], watch: SX) -> None:
         self.solves.append((list(pairs), watch))
+
+    def table(self, name: str, cols: str = "q") -> SX | Table:
+        if self.n > FULL_LIMIT:
+            raise InputError(
+                "this method is not available for systems of this size",
+                expected=f"at most {FULL_LIMIT} coordinates: its steps multiply by full matrices",
+                received=self.n,
+                remedy="use another method",
+            )
+        self.tables[name] = cols
+        return Table(self, name) if cols == "q" else self.vector(name)
 
     def moved(self, dq: SX) -> SX:
         return self._sum(self.q + (self.carry + dq), dq)

@@ -87,15 +87,9 @@ def moved(run: Trajectory, begin: States, which: np.ndarray, dt: np.ndarray):
         number = np.full(len(begin.t), -1)
         number[own] = np.arange(len(own))
         mine = np.flatnonzero(number[which] >= 0)
-        par = np.concatenate([np.zeros(len(PAR)), run._par])
-        par[PAR.index("threshold")] = -1.0
-        sheet = np.zeros((2 * step.slots + COUNT, 1))
         found = np.empty((len(mine), 3 * n))
-        with step.guard:
-            done = _steps_from(
-                step.address, step.context, sheet, par, inner, begin.t[own],
-                number[which[mine]], counts[mine], rest[mine], h, found,
-            )  # fmt: skip
+        done = _made(run, step, inner, begin.t[own], number[which[mine]], counts[mine], rest[mine],
+                     found)  # fmt: skip
         if done < len(mine):
             t = float(begin.t[which[mine[done]]])
             raise StepError(
@@ -107,6 +101,24 @@ def moved(run: Trajectory, begin: States, which: np.ndarray, dt: np.ndarray):
             )
         out[mine] = found
     return out[:, :n], out[:, 2 * n :], out[:, n : 2 * n]
+
+
+def _made(run: Trajectory, step, inner, times, which, counts, rest, found) -> int:
+    """Fill in `found`; the number of queries done."""
+    sheet = np.zeros((2 * step.slots + COUNT, 1))
+    # Steps with tables need some for each length; the others take all lengths at once.
+    many = [slice(i, i + 1) for i in range(len(which))] if step.program.tables else [slice(None)]
+    done = 0
+    for part in many:
+        last = float(rest[part][-1]) if step.program.tables else run.step
+        par = np.array([step.given(run._par, run.step), step.given(run._par, last or run.step)])
+        par[:, PAR.index("threshold")] = -1.0
+        with step.guard:
+            done += _steps_from(
+                step.address, step.context, sheet, par, inner, times, which[part], counts[part],
+                rest[part], run.step, found[part],
+            )  # fmt: skip
+    return done
 
 
 def _inner(run: Trajectory, step, begin: States) -> np.ndarray:
@@ -135,7 +147,7 @@ def _steps_from(address, context, sheet, par, inner, times, which, counts, rest,
         begin = times[last]
         if counts[i] > made:
             ask = counts[i] - made
-            par[0], par[1], par[2] = begin, made, h
+            par[0, 0], par[0, 1], par[0, 2] = begin, made, h
             notes[OK] = 1.0
             did = call_steps(  # pyright: ignore[reportCallIssue]
                 address, context, at, par.ctypes.data, at + 16 * slots, ask, at, ask + 1, ask + 1
@@ -145,10 +157,10 @@ def _steps_from(address, context, sheet, par, inner, times, which, counts, rest,
             made = counts[i]
         then[:] = now
         if rest[i] > 0.0:
-            par[0], par[1], par[2] = begin + made * h, 0.0, rest[i]
+            par[1, 0], par[1, 1], par[1, 2] = begin + made * h, 0.0, rest[i]
             notes[OK] = 1.0
             did = call_steps(  # pyright: ignore[reportCallIssue]
-                address, context, at + 8 * slots, par.ctypes.data, at + 16 * slots, 1, at, 2, 2
+                address, context, at + 8 * slots, par[1].ctypes.data, at + 16 * slots, 1, at, 2, 2
             )
             if did < 1:
                 return i

@@ -19,7 +19,6 @@ from taut.errors import InputError, UnknownName
 from taut.kernel.compile import CompiledMap
 from taut.kernel.fused import HEAD
 from taut.kernel.operators import translated
-from taut.kernel.step_code import PAR
 from taut.march import loop
 from taut.march.call import call_map
 from taut.march.dense import EPS, States, moved
@@ -99,7 +98,7 @@ class Watch:
 
     def advance(self, group: Group, plan, count: int) -> tuple[int, int, int]:
         """As `loop.march`, one step at a time, with an eye on the expressions."""
-        source = np.zeros(3 * self.system.n + 1 + len(group.par) - len(PAR))
+        source = np.zeros(3 * self.system.n + 1 + len(self.system.parameters))
         target = np.zeros(len(self.events))
         clock = group.step.slots - 3 if group.step.method.pace is not None else -1
         made, row, code = _march(
@@ -140,7 +139,8 @@ def _march(
             t1 = sheet[clock, 0]
             size = t1 - t
         source[3 * n] = t1
-        source[3 * n + 1 :] = par[4:]
+        more = len(source) - (3 * n + 1)
+        source[3 * n + 1 :] = par[0, 4 : 4 + more]
         call_map(events, source.ctypes.data, target.ctypes.data)  # pyright: ignore[reportCallIssue]
         for e in range(len(signs)):
             sign = np.sign(target[e])

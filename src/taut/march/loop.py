@@ -66,8 +66,8 @@ def march(address, context, sheet, par, books, store, row, t0, h, end_h, first, 
     sheet : ndarray, shape (2·slots + notes, lanes)
         The state; the last good state of lanes that failed (they go on as copies of another); the
         notes.
-    par : ndarray
-        t₀, k, h, chart threshold and the parameters.
+    par : ndarray, shape (2, …)
+        t₀, k, h, chart threshold, parameters and tables; the second row is for a shorter last step.
     books : ndarray, shape (lanes, SIZE)
     store : ndarray, shape (rows, 3 n, lanes)
         q, p, v of stored states; `row` is the next free one.
@@ -96,13 +96,14 @@ def march(address, context, sheet, par, books, store, row, t0, h, end_h, first, 
         ask = min(end - k, room)
         if k + ask == last and end_h != h:
             ask -= 1
+        given = par[0]
         if ask > 0:
-            par[0], par[1], par[2] = t0, k, h
+            given[0], given[1], given[2] = t0, k, h
         else:
-            ask = 1
-            par[0], par[1], par[2] = t0 + k * h, 0.0, end_h
+            ask, given = 1, par[1]
+            given[0], given[1], given[2] = t0 + k * h, 0.0, end_h
         made = call_steps(  # pyright: ignore[reportCallIssue]
-            address, context, at, par.ctypes.data, notes_at, ask,
+            address, context, at, given.ctypes.data, notes_at, ask,
             store.ctypes.data + 8 * row * wide * lanes, every - k % every, every,
         )  # fmt: skip
         row += (k + made) // every - k // every
@@ -131,7 +132,7 @@ def march(address, context, sheet, par, books, store, row, t0, h, end_h, first, 
         if made > 0 and k == last and k % every != 0:  # the last state is always stored
             store[row] = state[:wide]
             row += 1
-        if code == DONE and notes[CHART_CONDITION, 0] < par[3]:
+        if code == DONE and notes[CHART_CONDITION, 0] < par[0, 3]:
             code = CHART
     for lane in range(lanes):
         if books[lane, FAILED_AT] < 0.0:

@@ -14,12 +14,11 @@ import numpy as np
 from taut.errors import InputError
 from taut.kernel.compile import Workshop
 from taut.kernel.fused import CLOCK, HEAD
-from taut.kernel.step_code import PAR
 from taut.march import loop
 from taut.march.events import EVENT
 from taut.march.plan import Plan
 from taut.march.progress import Progress
-from taut.march.run import CHUNK_SECONDS, Group, Run
+from taut.march.run import CHUNK_SECONDS, Group, Run, handed
 from taut.march.start import Start
 from taut.march.trajectory import Ending, Trajectory
 from taut.methods.base import Method
@@ -46,7 +45,9 @@ class PacedRun(Run):
         self.t0, self.duration = plan.t0, end - plan.t0
         endless = Plan(end, plan.step, plan.step, plan.first, plan.first + MOST, plan.every)
         super().__init__(model, shop, method, endless, values, keep)
-        self._par[PAR.index("threshold")] = 1.0 - SLACK
+
+    def _given(self, step) -> np.ndarray:
+        return handed(step, self.values, self.plan, 1.0 - SLACK)
 
     @property
     def width(self) -> int:
@@ -122,12 +123,12 @@ class PacedRun(Run):
         if rest <= SLACK * self.plan.step / density:
             return
         step = self.shop.step(self.method.steady, keep=self.keep)
-        store, par = np.zeros((1, 3 * n, 1)), self._par.copy()
-        par[PAR.index("threshold")] = -1.0
-        last = Group([0], step, par, group.books, store)
+        plan = Plan(now, rest, rest, 0, 1, 1)
+        given = handed(step, self.values, plan)
+        last = Group([0], step, given, group.books, np.zeros((1, 3 * n, 1)))
         q, p, v = np.split(group.state[: 3 * n, 0], 3)
         last.state[:, 0] = np.concatenate([group.state[: HEAD * n, 0], step.first_memory(q, p, v)])
-        last.advance(Plan(now, rest, rest, 0, 1, 1), 1)
+        last.advance(plan, 1)
         if last.done == 0:
             group.code = loop.FAILED
             return

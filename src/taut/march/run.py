@@ -14,7 +14,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -79,6 +78,17 @@ class Group:
                 plan.every, plan.last,
             )  # fmt: skip
         self.done += made
+
+
+def handed(step: CompiledStep, values: np.ndarray, plan: Plan, charted: float = -1.0) -> np.ndarray:
+    """What compiled steps are given besides the state: a row for all of them, one for the last.
+
+    t₀, k and h are filled in by the loop.
+    """
+    usual = step.given(values, plan.step)
+    rows = np.array([usual, step.given(values, plan.end_step) if plan.short else usual])
+    rows[:, PAR.index("threshold")] = charted
+    return rows
 
 
 def sheets(count: int, step: CompiledStep) -> np.ndarray:
@@ -182,22 +192,20 @@ class Run:
         shape = (len(self.filled) // wide, len(self.numbers), self.width, wide)
         self.store = np.zeros(shape)
         made = {chart: self._compiled(wide, chart) for chart in set(charts)}
+        given = {chart: self._given(step) for chart, step in made.items()}
         work = sheets(shape[0], *made.values()) if len(made) == 1 else None
         for i, members in enumerate(self.filled.reshape(-1, wide).tolist()):
             here = slice(i * wide, (i + 1) * wide)
-            step = made[charts[members[0]]]
-            parts = self._par.copy(), self.books[here], self.store[i]
+            chart = charts[members[0]]
+            parts = given[chart].copy(), self.books[here], self.store[i]
             sheet = None if work is None else work[i]
-            self.groups.append(Group(list(dict.fromkeys(members)), step, *parts, sheet))
+            self.groups.append(Group(list(dict.fromkeys(members)), made[chart], *parts, sheet))
         self.groups[0].advance(self.plan, 0)  # compiles the loop itself, outside the clock
 
-    @cached_property
-    def _par(self) -> np.ndarray:
-        """What the compiled steps are given besides the state; the first three change."""
-        par = np.concatenate([np.zeros(len(PAR)), self.values])
+    def _given(self, step: CompiledStep) -> np.ndarray:
+        """What compiled steps are given besides the state."""
         charted = threshold(self.system.n, len(self.keep)) if self.method.charted else -1.0
-        par[PAR.index("threshold")] = charted
-        return par
+        return handed(step, self.values, self.plan, charted)
 
     def _compiled(self, lanes: int, chart) -> CompiledStep:
         return self.shop.step(self.method, keep=self.keep, lanes=lanes, chart=chart)
@@ -291,8 +299,9 @@ class Run:
             if failed < 0:
                 continue
             here = slice(lane, lane + 1)
-            parts = self._par.copy(), group.books[here].copy(), group.store[:, :, here].copy()
-            alone = Group([member], self._compiled(1, None), *parts)
+            step = self._compiled(1, None)
+            parts = self._given(step), group.books[here].copy(), group.store[:, :, here].copy()
+            alone = Group([member], step, *parts)
             alone.state[:, 0] = group.graves[:, lane]
             alone.done, alone.row = failed - self.plan.first, int(np.sum(self.numbers <= failed))
             alone.code = loop.FAILED
@@ -404,13 +413,12 @@ def one_step(step: CompiledStep, q, v, p, t: float, h: float, par) -> tuple[np.n
     plan = Plan(t, h, h, 0, 1, 1)
     books, store = np.zeros((1, loop.SIZE)), np.zeros((1, 3 * step.system.n, 1))
     books[:, : loop.HEAD] = loop.opened(energy0=np.zeros(1))
-    group = Group([0], step, np.concatenate([np.zeros(len(PAR)), par]), books, store)
+    group = Group([0], step, handed(step, par, plan), books, store)
     mechanics = workshop(step.system).mechanics
     (floor,) = smallest_sizes(Snapshot(mechanics, q, v, p, t, par).rows(), h)
     group.state[:, 0] = np.concatenate(
         [q, p, v, 0 * q, p, 0 * q, h * v, floor, step.first_memory(q, p, v)]
     )
-    group.par[PAR.index("threshold")] = -1.0
     group.advance(plan, 1)
     if group.code == loop.FAILED:
         raise StepError("no step could be made", t=t, index=0)

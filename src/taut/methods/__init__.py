@@ -8,6 +8,7 @@ from taut.methods.composition import Composition
 from taut.methods.euler import SymplecticEuler
 from taut.methods.explicit_rk import ExplicitRK
 from taut.methods.ggl import GGL
+from taut.methods.precise import PreciseElement
 from taut.methods.projection import Projected, ProjectedEuler
 from taut.methods.rattle import Rattle
 from taut.methods.spark import GaussLobatto, LobattoPair, SymplecticRK
@@ -27,6 +28,7 @@ __all__ = [
     "LobattoPair",
     "Method",
     "Projected",
+    "PreciseElement",
     "ProjectedEuler",
     "Rattle",
     "SymplecticEuler",

@@ -51,10 +51,10 @@ class Adaptive(Method):
 
     def __post_init__(self) -> None:
         base = method_of(self.base)
-        if not base.symmetric or base.charted or base.pace is not None:
+        if not base.symmetric or base.charted or base.tabled or base.pace is not None:
             raise InputError(
                 f"the steps of {base.name} cannot be made to vary",
-                expected="a symmetric method, not in independent coordinates",
+                expected="a symmetric method, without charts or tables for one step size",
                 received=base.label,
                 remedy='use "rattle", "gauss-lobatto-4", or a composition of them',
             )

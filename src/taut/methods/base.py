@@ -7,6 +7,7 @@ A method is one function ``program(step)`` that writes down a step in terms of a
 * ``step.unknown(name, guess=…)``              a vector to be solved for;
 * ``step.solve((u, residual), …, watch=v)``    residual = 0, each paired with "its" unknown;
 * ``step.advance(q=Δq, p=Δp, v=…)``            the new state, as increments;
+* ``step.table(name) @ x``                     a matrix that depends on h, see `Method.tables`;
 
 and of the mechanics, which is a sum of terms (``v``, ``p`` are linked by the Legendre transform):
 
@@ -29,6 +30,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Protocol
+
+import numpy as np
 
 Vector = Any  # a CasADi SX column; methods only add, scale and pass it on
 
@@ -76,6 +79,10 @@ class Step(Protocol):
         """
         ...
 
+    def table(self, name: str, cols: str = "q") -> Any:
+        """A matrix of `Method.tables`, n × n, or with ``cols="1"`` a vector."""
+        ...
+
     def link(self, q: Vector, v: Vector, p: Vector, t: Any) -> Vector: ...
     def force(self, q: Vector, v: Vector, p: Vector, t: Any) -> Vector: ...
     def g(self, q: Vector, t: Any) -> Vector: ...
@@ -109,11 +116,17 @@ class Method(ABC):
     depth: ClassVar[int] = 1  # stages that are solved for together
     substeps: ClassVar[tuple[float, ...]] = (1.0,)  # a step is the program with h times each
     pace: ClassVar[Any] = None  # the expression that steps are to be proportional to, if they vary
+    general: ClassVar[bool] = True  # serves every system, not only those of a special form
     source: ClassVar[str]
 
     @abstractmethod
     def program(self, step: Step) -> None:
         """Write one step down."""
+
+    @property
+    def tabled(self) -> bool:
+        """Whether the program asks for tables, which belong to one step size."""
+        return type(self).tables is not Method.tables
 
     @property
     def whole(self) -> Method:
@@ -138,6 +151,13 @@ class Method(ABC):
             str(getattr(self, f.name)) for f in fields(self) if getattr(self, f.name) != f.default
         ]
         return f"{self.name} ({', '.join(changed)})" if changed else self.name
+
+    def tables(self, mechanics: Any, parameters: np.ndarray, h: float) -> dict[str, np.ndarray]:
+        """The numbers that `program` asks for as tables, for this step size.
+
+        `mechanics` are the system's operators as numbers (`taut.kernel.evaluate.Mechanics`).
+        """
+        return {}
 
     def start_momentum(self, step: Step, v: Vector) -> Vector | None:
         """Correction added to p₀ = L_v(q₀, v₀) at the start of a run; ``None`` for none."""

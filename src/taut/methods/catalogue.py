@@ -8,6 +8,7 @@ from taut.methods.composition import Composition
 from taut.methods.euler import SymplecticEuler
 from taut.methods.explicit_rk import ExplicitRK
 from taut.methods.ggl import GGL
+from taut.methods.precise import PreciseElement
 from taut.methods.projection import Projected
 from taut.methods.rattle import Rattle
 from taut.methods.registry import AUTO, CATALOGUE, method_of, register
@@ -21,6 +22,7 @@ METHODS: dict[str, Method] = {
     "time-element-4": TimeElement(degree=2),
     "time-element-6": TimeElement(degree=3),
     "time-element-independent": TimeElement(form="independent"),
+    "precise-element": PreciseElement(),
     "symplectic-rk": SymplecticRK(),
     "gauss-lobatto-4": GaussLobatto(2),
     "gauss-lobatto-6": GaussLobatto(3),

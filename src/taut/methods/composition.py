@@ -116,10 +116,10 @@ class Composition(Method):
         own = [name for name in SCHEMES if name.startswith(str(self.order))]
         if scheme not in own:
             raise UnknownName(f"scheme of order {self.order}", scheme, own)
-        if not base.symmetric or base.order >= self.order:
+        if not base.symmetric or base.tabled or base.order >= self.order:
             raise InputError(
                 f"{base.name} cannot be composed to order {self.order}",
-                expected="a symmetric method of lower order",
+                expected="a symmetric method of lower order, without tables for one step size",
                 received=f"order {base.order}, {'' if base.symmetric else 'not '}symmetric",
                 remedy='use "rattle", or another symmetric method of the catalogue',
             )

@@ -32,6 +32,7 @@ PROBLEMS: dict[str, str] = {
     "zg-spatial-printed": "zg_spatial:zg_spatial_printed",
     "cq-triple": "cq_triple:cq_triple",
     "kepler-sphere": "kepler_sphere:kepler_sphere",
+    "fpu": "fpu:fpu",
 }
 
 
