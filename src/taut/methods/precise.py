@@ -42,7 +42,7 @@ class PreciseElement(Method):
     ----------
     linear : (n, n) array, or a quadratic expression of the coordinates, optional
         K, or the energy ½ (q − q_e)ᵀK(q − q_e) written for q_e = 0.  Without it K is the second
-        derivative of the potential at the equilibrium.
+        derivative of the potential at the equilibrium (of V(q, 0), if it depends on time).
     equilibrium : n numbers, optional
         q_e; without it the origin.
     """
@@ -131,9 +131,12 @@ class PreciseElement(Method):
 
 
 def exp_minus_one(a: np.ndarray, h: float) -> np.ndarray:
-    """Exp(h a) − 1 by 2ᴺ doubling, to the last digits also where it is small."""
-    # As many doublings more as it takes to bring h times the frequency below one.
+    """Exp(h a) − 1 by 2ᴺ doubling, to the last digits also where it is small.
+
+    In extended precision where the machine has it, so that one rounding is all that is left.
+    """
     n, x = len(a), np.array(h * a, dtype=np.longdouble)
+    # As many doublings more as it takes to bring h times the frequency below one.
     speed = np.sqrt(np.abs(h * h * (a @ a)).sum(axis=0).max(initial=0.0))
     doublings = DOUBLINGS + max(0, int(np.ceil(np.log2(max(speed, 1.0)))))
     x = x / 2**doublings
