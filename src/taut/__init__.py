@@ -29,12 +29,17 @@ if TYPE_CHECKING:
     from taut.march.storage import load
     from taut.march.trajectory import Trajectory
     from taut.methods import (
+        GGL,
         Adaptive,
+        Baumgarte,
         Composition,
+        ExplicitRK,
         GaussLobatto,
+        ImplicitTrapezoid,
         LobattoPair,
         Method,
-        ProjectedEuler,
+        PreciseElement,
+        Projected,
         Rattle,
         SymplecticEuler,
         SymplecticRK,
@@ -52,8 +57,9 @@ _ROOMS = {
     "taut.march.storage": ("load",),
     "taut.march.trajectory": ("Trajectory",),
     "taut.methods": (
-        "Adaptive", "Composition", "GaussLobatto", "LobattoPair", "Method", "ProjectedEuler",
-        "Rattle", "SymplecticEuler", "SymplecticRK", "TimeElement", "register",
+        "Adaptive", "Baumgarte", "Composition", "ExplicitRK", "GGL", "GaussLobatto",
+        "ImplicitTrapezoid", "LobattoPair", "Method", "PreciseElement", "Projected", "Rattle",
+        "SymplecticEuler", "SymplecticRK", "TimeElement", "register",
     ),
     "taut.model": ("Equations", "System", "Term", "coordinates", "momenta", "t", "velocities"),
 }
@@ -62,11 +68,12 @@ _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 _OPEN = ("diagnose", "kernel", "march", "methods", "model", "papers", "problems", "show")
 
 __all__ = [
-    "Adaptive", "Composition", "ConstraintError", "Equations", "Event", "FileError", "GaussLobatto",
-    "InconsistentStart", "InputError", "Interrupted", "LobattoPair", "Method", "ModelError",
-    "ProjectedEuler", "Rattle", "States", "StepError", "SymplecticEuler", "SymplecticRK", "System",
-    "TautError", "Term", "TimeElement", "Trajectory", "UnknownName", "__version__", "coordinates",
-    "load", "momenta", "register", "simulate", "t", "velocities",
+    "Adaptive", "Baumgarte", "Composition", "ConstraintError", "Equations", "Event", "ExplicitRK",
+    "FileError", "GGL", "GaussLobatto", "ImplicitTrapezoid", "InconsistentStart", "InputError",
+    "Interrupted", "LobattoPair", "Method", "ModelError", "PreciseElement", "Projected", "Rattle",
+    "States", "StepError", "SymplecticEuler", "SymplecticRK", "System", "TautError", "Term",
+    "TimeElement", "Trajectory", "UnknownName", "__version__", "coordinates", "load", "momenta",
+    "register", "simulate", "t", "velocities",
 ]  # fmt: skip
 
 

@@ -30,7 +30,7 @@ def test_the_period_of_a_pendulum():
     assert np.abs(found.q[:, 0] ** 2 + found.q[:, 1] ** 2 - 1).max() < 1e-15
 
 
-@pytest.mark.parametrize("method", sorted(CATALOGUE))
+@pytest.mark.parametrize("method", [x for x in sorted(CATALOGUE) if CATALOGUE[x].general])
 def test_any_method(method):
     run = go(method=method, step=0.01, duration=2, events=[x])
     close = 2e-2 if CATALOGUE[method].order == 1 else 2e-4

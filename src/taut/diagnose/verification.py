@@ -159,8 +159,8 @@ def measured_order(method: Method) -> tuple[float, float, float]:
     if len(steps) < 4:
         return np.nan, np.nan, np.nan
     logs, values = np.log(steps[-4:]), np.log(np.array(errors[-4:]))
-    slopes = [float(np.polyfit(logs, y, 1)[0]) for y in values.T]
-    return *slopes, float(min(np.corrcoef(logs, y)[0, 1] for y in values.T))
+    in_q, in_p = (float(np.polyfit(logs, y, 1)[0]) for y in values.T)
+    return in_q, in_p, float(min(np.corrcoef(logs, y)[0, 1] for y in values.T))
 
 
 def _long(method: Method) -> Trajectory:

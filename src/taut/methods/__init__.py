@@ -9,7 +9,7 @@ from taut.methods.euler import SymplecticEuler
 from taut.methods.explicit_rk import ExplicitRK
 from taut.methods.ggl import GGL
 from taut.methods.precise import PreciseElement
-from taut.methods.projection import Projected, ProjectedEuler
+from taut.methods.projection import Projected
 from taut.methods.rattle import Rattle
 from taut.methods.spark import GaussLobatto, LobattoPair, SymplecticRK
 from taut.methods.time_element import TimeElement
@@ -29,7 +29,6 @@ __all__ = [
     "Method",
     "Projected",
     "PreciseElement",
-    "ProjectedEuler",
     "Rattle",
     "SymplecticEuler",
     "SymplecticRK",

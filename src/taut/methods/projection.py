@@ -18,7 +18,6 @@ from typing import Any, ClassVar, cast
 
 from taut.errors import InputError
 from taut.methods.base import Method, Step, Vector, projected
-from taut.methods.euler import SymplecticEuler
 
 
 @dataclass(frozen=True)
@@ -97,8 +96,3 @@ class _Landing:
     def advance(self, *, q: Vector, p: Vector, v: Vector, tangent: Vector | None = None) -> None:
         self.dq, self.v = q, v
         self.dp = p if tangent is None else p + tangent
-
-
-def ProjectedEuler() -> Projected:  # the name at the front door
-    """Symplectic Euler, then the projection."""
-    return Projected(SymplecticEuler())
