@@ -61,6 +61,10 @@ class Baumgarte(Method):
         return self._base.order
 
     @property
+    def label(self) -> str:
+        return f"{self.name} ({self.alpha:g}, {self.beta:g}, {self._base.label})"
+
+    @property
     def _base(self) -> ExplicitRK:
         assert isinstance(self.base, ExplicitRK)
         return self.base

@@ -94,5 +94,4 @@ class _Landing:
         return getattr(self._step, name)
 
     def advance(self, *, q: Vector, p: Vector, v: Vector, tangent: Vector | None = None) -> None:
-        self.dq, self.v = q, v
-        self.dp = p if tangent is None else p + tangent
+        self.dq, self.dp, self.v = q, p, v  # the projection finds the tangent part itself
