@@ -549,6 +549,21 @@ def test_sizes_at_rest_in_the_origin_are_those_of_the_push_to_come():
     np.testing.assert_allclose(found, 1e-7 * 1e-4 * 1e-9 * np.sin(0.01), rtol=1e-12)
 
 
+def test_a_push_that_cancels_is_no_size():
+    """Masses in free fall turn no rod: what is left of the sum is round-off, and not a length."""
+    q = taut.coordinates("r s alpha beta")
+    r, s, alpha, beta = q
+    u, w = 2 * r * sp.cos(alpha) + s * sp.cos(beta), r * sp.cos(alpha) + s * sp.cos(beta)
+    place = sp.Matrix([r * sp.sin(alpha), u - w, r * sp.sin(alpha) + s * sp.sin(beta), w])
+    slope = place.jacobian(q)
+    system = taut.System(
+        q, mass=(slope.T * slope).tolist(), potential=-10 * u, constraints=[r - 1, s - 1]
+    )
+    run = taut.simulate(system, q0=[1, 1, 0.5, 0], v0=0, duration=1, step=0.01)
+    assert run.certificate.most_iterations < 8
+    assert abs(run.q[-1, 3]) > 0.1
+
+
 def test_sizes_are_shared_by_the_coordinates_of_a_constraint():
     s = taut.System([x, y, z], mass=[1, 1, 1], constraints=[x**2 + y**2 - 1])
     q, rest = np.array([[1, 0, 1e6]]), np.zeros((1, 3))

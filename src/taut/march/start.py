@@ -121,8 +121,11 @@ def _pushed(here: Snapshot, h: float) -> np.ndarray:
     """How far the forces would move the coordinates in a step from rest, now or a step later."""
     mechanics, q, v, p, par = here.mechanics, here.q, here.v, here.p, here.par
     inverse = np.linalg.inv(mechanics.mass(q, v, p, here.t, par))
-    pushes = (mechanics.apply("force", s, par, q=q, v=v, p=p) for s in (here.t, here.t + h))
-    return np.max([h * h * np.abs(inverse @ f) for f in pushes], axis=0)
+    pushes = [mechanics.apply("force", s, par, q=q, v=v, p=p) for s in (here.t, here.t + h)]
+    moved = np.abs([inverse @ f for f in pushes])
+    # What is left of forces that cancel is round-off, and no size of anything.
+    noise = 1e-12 * np.array([np.abs(inverse) @ np.abs(f) for f in pushes])
+    return h * h * np.where(moved > noise, moved, 0.0).max(axis=0)
 
 
 def _bends(here: Snapshot) -> np.ndarray:
