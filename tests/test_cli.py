@@ -125,6 +125,7 @@ class TestLists:
         assert code == 0
         assert "zg" in out
         assert "Zhong Wanxie" in out
+        assert "Chongqing" in out
         code, _, err = command("papers", "abc")
         assert code == 2
         assert "no paper called 'abc'" in err

@@ -12,7 +12,7 @@ import pytest
 
 import taut
 from taut.papers import PAPERS, paper, zg_figures, zg_study
-from taut.papers.page import Page, marked
+from taut.papers.page import Page, marked, plain
 from taut.problems import problem
 
 FIGURES = {f"fig{k:02d}.svg" for k in (*range(1, 10), *range(11, 17))} | {"rivals.svg", "order.svg"}
@@ -295,4 +295,4 @@ class TestParts:
 
     def test_plain_has_no_infinity(self):
         given = {"a": np.float64(1.5), "b": (np.inf, np.int64(2)), "c": np.bool_(True), "d": None}
-        assert zg_study.plain(given) == {"a": 1.5, "b": [None, 2], "c": True, "d": None}
+        assert plain(given) == {"a": 1.5, "b": [None, 2], "c": True, "d": None}

@@ -58,6 +58,12 @@ PAPERS: dict[str, Paper] = {
             "Zhong Wanxie & Gao Qiang, Journal of Dynamics and Control 4(3), 2006",
             "taut.papers.zg",
         ),
+        Paper(
+            "cq",
+            "Symplectic algorithm for dynamic equations of constrained multibody systems",
+            "Journal of Chongqing University 27(6), 2004, 102–105",
+            "taut.papers.cq",
+        ),
     )
 }
 

@@ -10,8 +10,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from importlib.metadata import version
+from itertools import pairwise
+from math import log2
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from taut._version import __version__
 from taut.errors import FileError
@@ -144,6 +148,26 @@ def versions() -> dict[str, str]:
     found |= {name: version(name) for name in PACKAGES}
     found["machine"] = f"{platform.system()} {platform.machine()}"
     return found
+
+
+def orders(errors: list[float]) -> list[float]:
+    """log₂ of the ratio of errors at h and h/2."""
+    return [log2(a / b) for a, b in pairwise(errors)]
+
+
+def plain(value: Any) -> Any:
+    """Numbers, strings, lists and dicts that JSON knows; what is not finite becomes None."""
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [plain(v) for v in value]
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(value) if np.isfinite(value) else None
+    return value if value is None else str(value)
 
 
 def marked(text: str) -> str:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from taut.march.trajectory import Trajectory
-from taut.papers.zg_study import ORDER, RIVALS, SPANS, Study, orders
+from taut.papers.page import orders
+from taut.papers.zg_study import ORDER, RIVALS, SPANS, Study
 from taut.show import style
 from taut.show.style import Picture
 

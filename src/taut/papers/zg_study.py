@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
-from math import log2
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,7 @@ from taut.errors import InconsistentStart
 from taut.march.trajectory import Trajectory
 from taut.methods import TimeElement
 from taut.papers import PAPERS
-from taut.papers.page import versions
+from taut.papers.page import orders, plain, versions
 from taut.problems import problem
 from taut.problems.base import Problem
 
@@ -208,23 +206,3 @@ def start_energy(given: Problem, q: Any, v: Any) -> float:
     energy = sum(w * lagrangian.diff(w) for w in system.velocities) - lagrangian
     table |= {s: values[s.name] for s in energy.free_symbols if s.name in values}
     return float(energy.subs(table))
-
-
-def orders(errors: list[float]) -> list[float]:
-    """log₂ of the ratio of errors at h and h/2."""
-    return [log2(a / b) for a, b in pairwise(errors)]
-
-
-def plain(value: Any) -> Any:
-    """Numbers, strings, lists and dicts that JSON knows; what is not finite becomes None."""
-    if isinstance(value, dict):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [plain(v) for v in value]
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    if isinstance(value, int | np.integer):
-        return int(value)
-    if isinstance(value, float | np.floating):
-        return float(value) if np.isfinite(value) else None
-    return value if value is None else str(value)
