@@ -216,7 +216,11 @@ def twins(backend, system, start, method, **options):
 
 
 def agree(one, two, tolerance=1e-12):
-    """Trajectories equal to round-off, relative to the size of each kind of vector."""
+    """Trajectories equal to round-off, relative to the size of each kind of vector.
+
+    Without the hidden constraint, what rounding leaves of g is a normal velocity of that over h.
+    """
+    tolerance *= 1 if one.method.keeps_hidden else 10
     for name in ("q", "v", "p"):
         a, b = getattr(one, name), getattr(two, name)
         assert np.abs(a - b).max() <= tolerance * np.abs(a).max(), name  # a NaN fails, too
@@ -232,7 +236,8 @@ def notes_agree(one, two, tolerance=1e-11):
     assert (a["work"] != 0.0) == (not one.system.conservative)
     for name in ("max_g", "max_hidden"):
         size = {"max_g": np.abs(one.q).max() ** 2, "max_hidden": np.abs(one.v).max()}[name]
-        if one.method.keeps_constraints:
+        kept = name == "max_g" or one.method.keeps_hidden
+        if one.method.keeps_constraints and kept:
             assert max(a[name], b[name]) <= 1e-13 * size, name
         else:
             assert abs(a[name] - b[name]) <= 1e-11 * size, name
@@ -246,6 +251,10 @@ def notes_agree(one, two, tolerance=1e-11):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("make", MAKE, ids=lambda make: make.__name__)
 def test_twins(make, method, backend):
+    if make is fast_lagrangian and CATALOGUE[method].keeps_energy:
+        with pytest.raises(InputError, match="discrete gradient"):
+            run(*make(), method)
+        return
     one, two = twins(backend, *make(), method)
     assert np.abs(one.q[-1] - one.q[0]).max() > 0.05  # something moved
     agree(one, two)
@@ -543,8 +552,11 @@ def test_work_grows_in_proportion(method, backend):
     for a, b in zip(small.before_sum, large.before_sum, strict=True):
         if a.pattern is not None:
             assert b.pattern.slots <= 10.8 * a.pattern.slots
-            if CATALOGUE[method].order <= 2:  # the trapezoidal rule has a second multiplier
-                assert b.pattern.slots <= (100 if method == "implicit-trapezoid" else 24) * 300
+            if CATALOGUE[method].order <= 2:
+                # Some have a second multiplier.
+                twice = ("implicit-trapezoid", "energy-momentum-hidden")
+                many = 100 if method in twice else 25 if method == "energy-momentum" else 24
+                assert b.pattern.slots <= many * 300
     assert len(large.ints) <= 10.8 * len(small.ints)
     assert len(large.floats) <= 10.8 * len(small.floats)
 

@@ -271,10 +271,13 @@ class TestProjected:
         assert "rk4" in Projected(ExplicitRK()).key
         assert Projected(SymplecticEuler()).label == "projected-symplectic-euler"
 
-    @pytest.mark.parametrize("given", ["rk4", None, ExplicitRK])
-    def test_what_is_no_method(self, given):
-        with pytest.raises(taut.InputError, match="no method to project"):
-            Projected(given)
+    @pytest.mark.parametrize("base", [None, 3, ExplicitRK])
+    def test_what_is_no_method(self, base):
+        with pytest.raises(taut.InputError, match="neither a name nor a method"):
+            Projected(base)
+
+    def test_a_name_will_do(self):
+        assert Projected("rk4") == Projected(ExplicitRK("rk4"))
 
     def test_with_a_chart_and_a_start_of_its_own(self, curved):
         base = taut.TimeElement("independent", start="paper")

@@ -100,7 +100,7 @@ class Certificate:
     @property
     def drifts(self) -> bool:
         """Whether the energy drifts, as far as the run can tell."""
-        return self.run.system.conservative and self._verdict(self.energy) == "drifts"
+        return self.run.system.conservative and self._energy_verdict() == "drifts"
 
     @cached_property
     def symplectic(self) -> bool | None:
@@ -149,6 +149,7 @@ class Certificate:
             "failures": self.failures,
             "chart_changes": self.charts,
             "redundant_constraints": list(self.redundant),
+            "method_notes": {what: f"{value}: {word}" for what, value, word in self._notes},
             "start_projected": run.projected,
             "laws": {
                 w.name: {
@@ -180,6 +181,7 @@ class Certificate:
         if self.symplectic is not None:
             word = "symplectic" if self.symplectic else "not symplectic on the constraints"
             rows.append(("symplecticity defect", f"{self.symplecticity:.1e}", word))
+        rows += self._notes
         for w in self.watched:
             if not np.isfinite(w.largest_change):
                 rows.append((w.name, f"{w.first:.6g} at the start", "not a number"))
@@ -206,10 +208,16 @@ class Certificate:
             )
         return rows
 
+    @cached_property
+    def _notes(self) -> list[tuple[str, str, str]]:
+        return self.run.method.notes(self.run.system)
+
     def _kept(self, which: int) -> str:
         """Verdict on g (0) or on the hidden constraints (1)."""
         value = (self.max_g, self.max_hidden)[which]
-        return "round-off" if value <= self._round_off[which] else "not kept"
+        if value <= self._round_off[which]:
+            return "round-off"
+        return "not kept" if self.run.method.keeps_hidden or not which else "not asked for"
 
     @cached_property
     def _round_off(self) -> tuple[float, float]:
@@ -235,6 +243,8 @@ class Certificate:
 
     def _energy_rows(self) -> list[tuple[str, str, str]]:
         e = self.energy
+        if self.run.system.conservative and self._energy_verdict() == "round-off":
+            return [("energy", f"{self.energy0:.8g}, band {e.band:.1e}", "round-off")]
         amount = f"({_percent(e.relative, '+')} ± {_percent(e.relative_half_width)}) % of the band"
         verdict = self._verdict(e)
         if np.isinf(e.half_width):
@@ -249,6 +259,19 @@ class Certificate:
             ("energy, work done", f"{self.energy0:.8g}, {work}", ""),
             ("energy − work", f"constant to {e.band:.1e}", share),
         ]
+
+    def _energy_verdict(self) -> str:
+        """Verdict on the drift of the energy; a method that keeps it leaves a walk of roundings."""
+        if self.run.method.keeps_energy and self.energy.band <= self._energy_noise:
+            return "round-off"
+        return self._verdict(self.energy)
+
+    @cached_property
+    def _energy_noise(self) -> float:
+        """What rounding may do to the energy over the whole run."""
+        motion = np.abs(self.run.v * self.run.p).sum(axis=-1)
+        size = abs(self.energy0) + float(np.nanmax(motion, initial=0.0))
+        return 100 * EPS * float(np.sqrt(self.steps)) * size
 
     def _verdict(self, drift: Drift) -> str:
         if np.isinf(drift.half_width):

@@ -26,7 +26,7 @@ from taut.kernel.eliminate import written_out
 from taut.kernel.fused import HEAD, HISTORY
 from taut.kernel.machine import Machine, Part, Stage
 from taut.kernel.native import Native, compiled
-from taut.kernel.operators import ARGUMENTS, SPACES, Local
+from taut.kernel.operators import ARGUMENTS, SPACES, Local, locals_of
 from taut.kernel.plan import SCALARS, AbstractStep, AssignPlan, Placeholder, Planner, SolvePlan
 from taut.kernel.sparse import analysed
 from taut.kernel.step_code import map_code
@@ -116,7 +116,7 @@ class AssembledProgram:
 
 def assemble(system: System, method: Method, *, keep: list[int], chart=None) -> AssembledProgram:
     """Run the program on abstract vectors and lay out its stages."""
-    step = AbstractStep(system)
+    step = AbstractStep(system, locals_of(system, method.invariants_of(system)))
     method.program(cast(Step, step))
     plans = Planner(step).plan()
     return _Layout(system, step, plans, keep).program(method.substeps)
@@ -160,8 +160,7 @@ class _Layout:
         """Every term, then one pseudo-term per coordinate and one per constraint."""
         number = {row: i for i, row in enumerate(self.keep)}
         kinds, at = [], 0
-        for term in self.system.terms:
-            local = Local(term, tuple(self.system.parameters))
+        for term, local in zip(self.system.terms, self.step.locals, strict=True):
             count = term.instances * local.rows
             rows = at + np.arange(count).reshape(term.instances, local.rows)
             at += count
@@ -300,7 +299,7 @@ class _Layout:
 
     def _monitor_stages(self) -> list[Stage]:
         """g, hidden, energy (and power, after the accelerations) at the new state."""
-        step = AbstractStep(self.system)
+        step = AbstractStep(self.system, self.step.locals)
         step.placeholders = self.step.placeholders
         for name in ("q_end", "p_end"):
             self._place(name, "q")

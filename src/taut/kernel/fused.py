@@ -211,7 +211,7 @@ def fuse(
     chart: tuple[int, ...] | None = None,
 ) -> FusedProgram:
     """Run the method's program on the system and eliminate what can be eliminated."""
-    operators = Operators(system, keep)
+    operators = Operators(system, keep, method.invariants_of(system))
     step = FusedStep(operators, chart)
     method.program(cast(Step, step))
     solved = _Solved(step)

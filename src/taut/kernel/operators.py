@@ -18,12 +18,24 @@ belongs to no term).  For a summand ℓ(q, v, t) of L, 𝓗(q, p, t) of H, a for
 | energy        |         | v·ℓ_v − ℓ                     | 𝓗                            |       |                     |
 | power         |         | −ℓ_t                          | 𝓗_t                          | f·v   | λ·g_t               |
 
-so that dE/dt = power along the constrained motion.
+so that dE/dt = power along the constrained motion.  Between two states (q, v, p) and (q₁, v₁, p₁), with
+v̄ and q̄ their means, D a discrete gradient (see `discrete`), ℓ̂ the polarised ℓ and ψ = G v + g_t:
+
+| operator      | no term       | Lagrangian ℓ              | Hamiltonian 𝓗     | force      | constraint  |
+|---------------|---------------|---------------------------|--------------------|------------|-------------|
+| mean_velocity | (v + v₁)/2    |                           | D_p 𝓗             |            |             |
+| mean_force    |               | D_q ℓ̂                     | −D_q 𝓗            | f(q̄, v̄)  |             |
+| mean_push     |               |                           |                    |            | (D_q g)ᵀλ   |
+| mean_lift     |               |                           |                    |            | (D_v ψ)ᵀλ   |
+| mean_respond  | r or a        | −(ℓ_vv(q) + ℓ_vv(q₁)) a/2 | −D_p (𝓗_p·r)      |            |             |
+| mean_bend     |               | −D_q (ℓ_v(q, v̄)·a)       | D_q (𝓗_p·r)       |            | (D_q ψ)ᵀλ   |
+
+(no term, for mean_velocity: of a Lagrangian system only).  Time is that of the middle.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,7 +43,9 @@ import casadi as ca
 import numpy as np
 import sympy as sp
 
+from taut.kernel.discrete import Discrete
 from taut.kernel.translate import to_casadi
+from taut.model.invariants import known_to
 from taut.model.symbols import t as time_symbol
 from taut.model.system import System
 from taut.model.terms import Term
@@ -46,6 +60,12 @@ SPACES = {
     "rate": "q",
     "respond": "q",
     "push": "q",
+    "mean_velocity": "q",
+    "mean_force": "q",
+    "mean_push": "q",
+    "mean_lift": "q",
+    "mean_respond": "q",
+    "mean_bend": "q",
     "g": "c",
     "size": "c",
     "hidden": "c",
@@ -53,7 +73,7 @@ SPACES = {
     "energy": "1",
     "power": "1",
 }
-ARGUMENTS = ("q", "v", "p", "a", "r", "lam")
+ARGUMENTS = ("q", "v", "p", "a", "r", "q1", "v1", "p1", "lam")
 
 
 def translated(system: System, expressions: list, q: SX, v: SX, p: SX, t: SX, par: SX) -> list[SX]:
@@ -78,11 +98,15 @@ class Local:
     Attributes
     ----------
     arguments : dict
-        Local symbols: q, v, p, a, r (k of each), lam (one per constraint), t, par, const.
+        Local symbols: q, v, p, a, r, q1, v1, p1 (k of each), lam (one per constraint), t, par,
+        const.
+    invariants : tuple of Expr
+        At most quadratic functions of the local coordinates that discrete gradients may go through.
     """
 
     term: Term
     parameters: tuple[str, ...]
+    invariants: tuple[sp.Expr, ...] = ()
 
     @cached_property
     def arguments(self) -> dict[str, SX]:
@@ -108,7 +132,8 @@ class Local:
         table |= {s: x["q"][i] for i, s in enumerate(term.coordinates)}
         table |= {s: rates[i] for i, s in enumerate(term.rates)}
         table |= {s: x["const"][i] for i, s in enumerate(term.constants)}
-        free = set().union(*(e.free_symbols for e in term.expressions)) - set(table)
+        used = (*term.expressions, *self.invariants)
+        free = set().union(*(e.free_symbols for e in used)) - set(table)
         by_name = {name: x["par"][i] for i, name in enumerate(self.parameters)}
         table |= {s: by_name[s.name] for s in free if s.name in by_name}
         # Symbols may differ from ours in their assumptions only (time above all).
@@ -127,7 +152,8 @@ class Local:
     @cached_property
     def _formulas(self) -> dict[str, Callable[[], SX]]:
         x, e = self.arguments, self.value
-        q, v, p, a, r, lam, t = (x[name] for name in (*ARGUMENTS, "t"))
+        q, v, p, a, r, lam, t = (x[name] for name in ("q", "v", "p", "a", "r", "lam", "t"))
+        middle = [(x[name] + x[f"{name}1"]) / 2 for name in ("q", "v")]
 
         def d(f: SX, s: SX) -> SX:
             return ca.densify(ca.jacobian(f, s))
@@ -148,6 +174,9 @@ class Local:
                 "respond": lambda: -ca.jtimes(grad(v), v, a),
                 "energy": lambda: _legendre(e, v),
                 "power": lambda: -d(e, t),
+                "mean_force": lambda: self.discrete.gradient("q"),
+                "mean_respond": lambda: -ca.mtimes(_mean_mass(grad(v), v, q, x["q1"]), a),
+                "mean_bend": lambda: -self.discrete.bend("q"),
             }
         if self.term.kind == "hamiltonian":
             return {
@@ -158,9 +187,17 @@ class Local:
                 "respond": lambda: -ca.jtimes(grad(p), p, r),
                 "energy": lambda: e,
                 "power": lambda: d(e, t),
+                "mean_velocity": lambda: self.discrete.gradient("p"),
+                "mean_force": lambda: -self.discrete.gradient("q"),
+                "mean_respond": lambda: -self.discrete.bend("p"),
+                "mean_bend": lambda: self.discrete.bend("q"),
             }
         if self.term.kind == "force":
-            return {"force": lambda: e, "power": lambda: ca.dot(e, v)}
+            return {
+                "force": lambda: e,
+                "power": lambda: ca.dot(e, v),
+                "mean_force": lambda: ca.substitute(e, ca.vertcat(q, v), ca.vertcat(*middle)),
+            }
         hidden = ca.jtimes(e, q, v) + d(e, t)
         return {
             "g": lambda: e,
@@ -169,11 +206,24 @@ class Local:
             "hidden": lambda: hidden,
             "hidden_rate": lambda: ca.jtimes(e, q, a) + ca.jtimes(hidden, q, v) + d(hidden, t),
             "power": lambda: ca.dot(lam, d(e, t)),
+            "mean_push": lambda: self.discrete.gradient("q"),
+            "mean_lift": lambda: self.discrete.bend("v"),
+            "mean_bend": lambda: self.discrete.bend("q"),
         }
+
+    @cached_property
+    def discrete(self) -> Discrete:
+        """The discrete gradients of the term."""
+        return Discrete(self.term, self.invariants, self.arguments, self._table)
 
     def has(self, operator: str) -> bool:
         """Whether this term contributes to `operator`."""
         return operator in self._formulas
+
+    def looks_at(self, operator: str) -> list[str]:
+        """Names of the arguments that the contribution to `operator` depends on."""
+        out = self.function(operator)(*self.arguments.values())
+        return [name for name, x in self.arguments.items() if x.numel() and ca.depends_on(out, x)]
 
     def function(self, operator: str) -> ca.Function:
         """The contribution to `operator` as a function of all `arguments`, in their order."""
@@ -185,6 +235,11 @@ class Local:
     @cached_property
     def _functions(self) -> dict[str, ca.Function]:
         return {}
+
+
+def _mean_mass(momentum: SX, v: SX, q: SX, q1: SX) -> SX:
+    mass = ca.jacobian(momentum, v)
+    return (mass + ca.substitute(mass, q, q1)) / 2
 
 
 def _legendre(e: SX, v: SX) -> SX:
@@ -199,12 +254,14 @@ def _legendre(e: SX, v: SX) -> SX:
 class Operators:
     """All operators of a system on whole vectors (the fused back end's mechanics)."""
 
-    def __init__(self, system: System, keep: list[int] | None = None) -> None:
+    def __init__(
+        self, system: System, keep: list[int] | None = None, invariants: Sequence[sp.Expr] = ()
+    ) -> None:
         self.n, self.all_c = system.n, system.c
         self.keep = list(range(system.c)) if keep is None else keep
-        self.form = system.form
+        self.form, self.mixed = system.form, system.mixed
         self.par = SX.sym("par", len(system.parameters))
-        self.locals = [Local(term, tuple(system.parameters)) for term in system.terms]
+        self.locals = locals_of(system, invariants)
 
     @property
     def c(self) -> int:
@@ -268,11 +325,40 @@ class Operators:
     def hidden_rate(self, q, v, a, t):
         return self.apply("hidden_rate", t, q=q, v=v, a=a)
 
+    def mean_velocity(self, q, v, p, q1, v1, p1, t):
+        if self.form == "lagrangian":
+            return 0.5 * (v + v1)
+        return self.apply("mean_velocity", t, q=q, p=p, q1=q1, p1=p1)
+
+    def mean_force(self, q, v, p, q1, v1, p1, t):
+        return self.apply("mean_force", t, q=q, v=v, p=p, q1=q1, v1=v1, p1=p1)
+
+    def mean_push(self, q, q1, t, multipliers):
+        return self.apply("mean_push", t, q=q, q1=q1, lam=multipliers)
+
+    def mean_lift(self, q, v, q1, v1, t, multipliers):
+        return self.apply("mean_lift", t, q=q, v=v, q1=q1, v1=v1, lam=multipliers)
+
+    def mean_respond(self, q, p, q1, p1, w, r, t):
+        first = r if self.form == "lagrangian" else w
+        return first + self.apply("mean_respond", t, q=q, p=p, q1=q1, p1=p1, a=w, r=r)
+
+    def mean_bend(self, q, v, p, q1, v1, p1, w, r, t, multipliers):
+        return self.apply(
+            "mean_bend", t, q=q, v=v, p=p, q1=q1, v1=v1, p1=p1, a=w, r=r, lam=multipliers
+        )
+
     def energy(self, q, v, p, t):
         return self.apply("energy", t, q=q, v=v, p=p)
 
     def power(self, q, v, p, multipliers, t):
         return self.apply("power", t, q=q, v=v, p=p, lam=multipliers)
+
+
+def locals_of(system: System, invariants: Sequence[sp.Expr] = ()) -> list[Local]:
+    """The terms of a system, each with those of the invariants that it knows all symbols of."""
+    names = tuple(system.parameters)
+    return [Local(x, names, known_to(x, names, invariants)) for x in system.terms]
 
 
 def _rows(local: Local) -> np.ndarray:

@@ -2,18 +2,20 @@
 
 One symbol stands for a whole vector.  Every operator that the program calls becomes a placeholder;
 everything it writes down must be affine in vectors and placeholders, with coefficients that depend
-on h only.  An unknown that its equation gives explicitly, and that no operator looks at, is
-eliminated; the others are left to a sparse Newton iteration.
+on h only.  An unknown that its equation gives explicitly is eliminated if no operator looks at it,
+or if it is a sum of vectors; the others are left to a sparse Newton iteration.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import casadi as ca
 
 from taut.errors import InputError
 from taut.kernel.eliminate import entries, written_out
+from taut.kernel.operators import Local
 from taut.model.system import System
 
 SX = ca.SX
@@ -49,8 +51,9 @@ class Table:
 class AbstractStep:
     """The `Step` on which one symbol stands for a whole vector."""
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, locals: Sequence[Local]) -> None:
         self.form, self.n = system.form, system.n
+        self.mixed, self.locals = system.mixed, locals
         self.spaces: dict[str, str] = {}
         self.symbols: dict[str, SX] = {}
         self.q, self.p, self.v, self.carry = (self.vector(name) for name in ("q", "p", "v", "cq"))
@@ -112,11 +115,19 @@ class AbstractStep:
 
     def _call(self, operator: str, time: SX, **arguments: SX) -> SX:
         symbol = SX.sym(f"{operator}{len(self.placeholders)}")
-        if operator != "hidden_rate":  # constraints look at a in every form
+        if operator != "hidden_rate" and not operator.startswith("mean"):
+            # Constraints look at a in every form, and means only at what they need.
             for name in IGNORED[self.form]:
                 arguments.pop(name, None)
         self.placeholders.append(Placeholder(symbol, operator, arguments, time))
         return symbol
+
+    def _mean(self, operator: str, time: SX, **arguments: SX) -> SX:
+        """A mean between two states, of the arguments that some term really looks at."""
+        parts = [x for x in self.locals if x.has(operator)]
+        used = {name for x in parts for name in x.looks_at(operator)}
+        arguments = {name: value for name, value in arguments.items() if name in used}
+        return self._call(operator, time, **arguments) if parts else SX(0)
 
     def link(self, q, v, p, t):
         return (p if self.form == "lagrangian" else v) + self._call("link", t, q=q, v=v, p=p)
@@ -143,6 +154,29 @@ class AbstractStep:
 
     def hidden_rate(self, q, v, a, t):
         return self._call("hidden_rate", t, q=q, v=v, a=a)
+
+    def mean_velocity(self, q, v, p, q1, v1, p1, t):
+        if self.form == "lagrangian":
+            return 0.5 * (v + v1)
+        return self._mean("mean_velocity", t, q=q, p=p, q1=q1, p1=p1)
+
+    def mean_force(self, q, v, p, q1, v1, p1, t):
+        return self._mean("mean_force", t, q=q, v=v, p=p, q1=q1, v1=v1, p1=p1)
+
+    def mean_push(self, q, q1, t, multipliers):
+        return self._mean("mean_push", t, q=q, q1=q1, lam=multipliers)
+
+    def mean_lift(self, q, v, q1, v1, t, multipliers):
+        return self._mean("mean_lift", t, q=q, v=v, q1=q1, v1=v1, lam=multipliers)
+
+    def mean_respond(self, q, p, q1, p1, w, r, t):
+        first = r if self.form == "lagrangian" else w
+        return first + self._mean("mean_respond", t, q=q, p=p, q1=q1, p1=p1, a=w, r=r)
+
+    def mean_bend(self, q, v, p, q1, v1, p1, w, r, t, multipliers):
+        return self._mean(
+            "mean_bend", t, q=q, v=v, p=p, q1=q1, v1=v1, p1=p1, a=w, r=r, lam=multipliers
+        )
 
     def split(self, _):
         raise InputError(
@@ -177,13 +211,18 @@ class Planner:
         self.step = step
         self.known: list[tuple[SX, SX]] = []
         # The symbols that sums, operators and eliminated unknowns are made of.
-        self.parts = {s.element_hash(): entries(e) for s, e in step.sums}
-        self.seen = {
-            p.symbol.element_hash(): set().union(*map(entries, p.arguments.values()))
-            for p in step.placeholders
-        }
+        self.parts: dict[int, set[int]] = {}
+        self.seen: dict[int, set[int]] = {}
+        self._look_again()
         self.plans: list[SolvePlan | AssignPlan] = []
         self.done = 0  # solves planned so far
+
+    def _look_again(self) -> None:
+        self.parts |= {s.element_hash(): entries(e) for s, e in self.step.sums}
+        self.seen = {
+            p.symbol.element_hash(): set().union(*map(entries, p.arguments.values()))
+            for p in self.step.placeholders
+        }
 
     def written_out(self, expression: SX, sums: list[tuple[SX, SX]]) -> SX:
         """`expression` with eliminated unknowns and the given sums written out."""
@@ -234,6 +273,8 @@ class Planner:
             self.known.append((u, value))
             self.parts[u.element_hash()] = entries(value)
             eliminated.append(u)
+            if not self._calls(value):
+                self._replace(u, value)
         residuals = [self.written_out(r, own) for _, r in todo]
         self.done += 1
         if todo:
@@ -262,17 +303,31 @@ class Planner:
         asked = [*later, *(e for _, e in self.step.sums), *self.step.end.values()]
         return sum(u.element_hash() in entries(e) for e in asked) > 1
 
+    def _calls(self, expression: SX) -> bool:
+        return bool(self.step.called(expression))
+
+    def _replace(self, u: SX, value: SX) -> None:
+        """Write an eliminated unknown out in what operators look at."""
+        for p in self.step.placeholders:
+            p.arguments = {k: ca.substitute(a, u, value) for k, a in p.arguments.items()}
+        self.step.sums[:] = [(s, ca.substitute(e, u, value)) for s, e in self.step.sums]
+        self._look_again()
+
     def _eliminable(self, todo, own) -> tuple[SX, SX] | None:
-        """The first unknown that its equation gives explicitly and that no operator looks at."""
+        """The first unknown that its equation gives explicitly.
+
+        Unless it is given by vectors alone, no operator may look at it.
+        """
         looked_at = self._traced(set().union(*self.seen.values()))
         for u, r in todo:
             residual = self.written_out(r, own)
             slope = ca.jacobian(residual, u)
             if slope.nnz() == 0 or ca.depends_on(slope, ca.vertcat(*(x for x, _ in todo))):
                 continue
-            if u.element_hash() in looked_at:
+            value = -ca.substitute(residual, u, SX(0)) / slope
+            if u.element_hash() in looked_at and self._calls(value):
                 continue
-            return u, -ca.substitute(residual, u, SX(0)) / slope
+            return u, value
         return None
 
     def _assign(self, targets) -> None:

@@ -106,7 +106,9 @@ def simulate(
     watched = _watched(model, laws)
     shop = workshop(model)
     begin = time.perf_counter()
-    start = prepare(shop.mechanics, q0, v0, p0, plan.t0, values, project)
+    start = prepare(
+        shop.mechanics, q0, v0, p0, plan.t0, values, project, hidden=chosen.keeps_hidden
+    )
     if tolerance is not None:
         settings = {"q0": q0, "v0": v0, "p0": p0, "t0": t0, "parameters": parameters}
         again = partial(simulate, model, **settings, project=project)

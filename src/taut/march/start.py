@@ -44,8 +44,14 @@ class Start:
     projected: bool
 
 
-def prepare(mechanics: Mechanics, q0, v0, p0, t0: float, par: np.ndarray, project: bool) -> Start:
-    """Check, project and complete a start, or a batch of them."""
+def prepare(
+    mechanics: Mechanics, q0, v0, p0, t0: float, par: np.ndarray, project: bool, hidden: bool = True
+) -> Start:
+    """Check, project and complete a start, or a batch of them.
+
+    Without `hidden` (for a method that does not keep the hidden constraint) momenta that are given
+    need not be tangent: a run can start from where another has ended.
+    """
     n = mechanics.n
     q = _array("q0", q0, n)
     if (v0 is None) == (p0 is None):
@@ -69,9 +75,10 @@ def prepare(mechanics: Mechanics, q0, v0, p0, t0: float, par: np.ndarray, projec
     p = given if v0 is None else _other(mechanics, "momentum", q, v, t0, par)
     here = Snapshot(mechanics, q, v, p, t0, par)
     _check_finite(here)
+    loose = not hidden and p0 is not None and not project
     if q.ndim == 1:
-        return _one(here, project)
-    return _many(here, project, _one(here[0], project, label="[0]"))
+        return _one(here, project, loose)
+    return _many(here, project, loose, _one(here[0], project, loose, label="[0]"))
 
 
 def smallest_sizes(here: Snapshot, h: float) -> np.ndarray:
@@ -224,7 +231,7 @@ def _check_finite(here: Snapshot) -> None:
             )
 
 
-def _one(here: Snapshot, project: bool, label: str = "") -> Start:
+def _one(here: Snapshot, project: bool, loose: bool, label: str = "") -> Start:
     mechanics, q, v, t, par = here.mechanics, here.q, here.v, here.t, here.par
     _check_mass(here, label)
     if mechanics.c == 0:
@@ -236,8 +243,8 @@ def _one(here: Snapshot, project: bool, label: str = "") -> Start:
     else:
         q1 = q
     keep = independent(mechanics, q1, t, par, label)
-    slides = np.any(np.abs(here.hidden) > TOLERANCE * hidden_scale)
-    if np.all(np.abs(mechanics.hidden(q1, v, t, par)) <= ROUNDOFF * hidden_scale):
+    slides = not loose and np.any(np.abs(here.hidden) > TOLERANCE * hidden_scale)
+    if loose or np.all(np.abs(mechanics.hidden(q1, v, t, par)) <= ROUNDOFF * hidden_scale):
         v1 = v
     else:
         v1 = tangent(mechanics, q1, v, t, par, label)
@@ -250,7 +257,7 @@ def _one(here: Snapshot, project: bool, label: str = "") -> Start:
     return Start(here, keep, bool(off or slides))
 
 
-def _many(here: Snapshot, project: bool, first: Start) -> Start:
+def _many(here: Snapshot, project: bool, loose: bool, first: Start) -> Start:
     """A batch: every row is checked; rows off by more than round-off are projected one by one."""
     suspect = _unsure_mass(here)
     if here.mechanics.c:
@@ -262,7 +269,7 @@ def _many(here: Snapshot, project: bool, first: Start) -> Start:
         return Start(here, first.keep, first.projected)
     q, v, p, projected = here.q.copy(), here.v.copy(), here.p.copy(), first.projected
     for i in np.flatnonzero(suspect).tolist():
-        one = _one(here[i], project, label=f"[{i}]")
+        one = _one(here[i], project, loose, label=f"[{i}]")
         if one.keep != first.keep:
             raise ConstraintError(
                 f"the start[{i}] has other redundant constraints than the start[0]",

@@ -5,6 +5,7 @@ from taut.methods.base import Method
 from taut.methods.baumgarte import Baumgarte
 from taut.methods.catalogue import AUTO, CATALOGUE, method_of, register
 from taut.methods.composition import Composition
+from taut.methods.energy_momentum import EnergyMomentum
 from taut.methods.euler import SymplecticEuler
 from taut.methods.explicit_rk import ExplicitRK
 from taut.methods.ggl import GGL
@@ -23,6 +24,7 @@ __all__ = [
     "Baumgarte",
     "ExplicitRK",
     "GGL",
+    "EnergyMomentum",
     "GaussLobatto",
     "ImplicitTrapezoid",
     "LobattoPair",

@@ -24,12 +24,12 @@ from typing import Any, ClassVar
 import sympy as sp
 
 from taut.errors import InputError
-from taut.methods.base import Method, Step, Vector
+from taut.methods.base import Method, Wrapped
 from taut.methods.registry import method_of
 
 
 @dataclass(frozen=True)
-class Adaptive(Method):
+class Adaptive(Wrapped):
     """Reversible steps of varying size of a symmetric method.
 
     Parameters
@@ -70,9 +70,14 @@ class Adaptive(Method):
         object.__setattr__(self, "scale", scale)
 
     @property
-    def steady(self) -> Method:
+    def inner(self) -> Method:
+        """The method with steps of one size."""
         assert isinstance(self.base, Method)
         return self.base
+
+    @property
+    def steady(self) -> Method:
+        return self.inner
 
     @property
     def pace(self) -> Any:  # type: ignore[override]
@@ -80,30 +85,4 @@ class Adaptive(Method):
 
     @property
     def label(self) -> str:
-        return f"{self.name} {self.steady.label}"
-
-    @property
-    def order(self) -> int:  # type: ignore[override]
-        return self.steady.order
-
-    @property
-    def whole(self) -> Method:
-        return self.steady.whole
-
-    @property
-    def substeps(self) -> tuple[float, ...]:  # type: ignore[override]
-        return self.steady.substeps
-
-    @property
-    def keeps_constraints(self) -> bool:  # type: ignore[override]
-        return self.steady.keeps_constraints
-
-    @property
-    def depth(self) -> int:  # type: ignore[override]
-        return self.steady.depth
-
-    def program(self, step: Step) -> None:
-        self.steady.program(step)
-
-    def start_momentum(self, step: Step, v: Vector) -> Vector | None:
-        return self.steady.start_momentum(step, v)
+        return f"{self.name} {self.inner.label}"

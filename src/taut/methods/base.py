@@ -4,6 +4,7 @@ A method is one function ``program(step)`` that writes down a step in terms of a
 
 * ``step.q, step.p, step.v``                   the state at the start and its velocity;
 * ``step.t, step.t1, step.h``                  both times and the step size;
+* ``step.mixed``                               whether it is given by L, and L_v depends on q;
 * ``step.unknown(name, guess=…)``              a vector to be solved for;
 * ``step.solve((u, residual), …, watch=v)``    residual = 0, each paired with "its" unknown;
 * ``step.advance(q=Δq, p=Δp, v=…)``            the new state, as increments;
@@ -20,6 +21,19 @@ and of the mechanics, which is a sum of terms (``v``, ``p`` are linked by the Le
 * ``step.respond(q, v, p, w, r, t)`` zero where r = L_vv w (or w = H_pp r): impulse and response
 * ``step.hidden_rate(q, v, a, t)``   d/dt (G v + ∂g/∂t)
 
+Between two states there are means that are exact difference quotients (D is a discrete gradient,
+D f·(y − x) = f(y) − f(x); t is the time of the middle; ψ = G v + ∂g/∂t):
+
+* ``step.mean_velocity(q, v, p, q1, v1, p1, t)``       (v + v₁)/2 (or D_p H)
+* ``step.mean_force(q, v, p, q1, v1, p1, t)``          D_q L (or −D_q H) + f at the middle
+* ``step.mean_push(q, q1, t, λ)``                      (D_q g)ᵀλ
+* ``step.mean_lift(q, v, q1, v1, t, λ)``               (D_v ψ)ᵀλ
+* ``step.mean_respond(q, p, q1, p1, w, r, t)``         zero where w is the velocity of the impulse r
+* ``step.mean_bend(q, v, p, q1, v1, p1, w, r, t, λ)``  (D_q ψ)ᵀλ, also through v(q, p)
+
+Without f, E₁ − E₀ = mean_velocity·(p₁ − p₀) − mean_force·(q₁ − q₀); and for r = mean_lift and its
+w, λ·(ψ₁ − ψ₀) = w·(p₁ − p₀) + mean_bend·(q₁ − q₀).
+
 These are all linear in the terms of the system, so the same program serves the fused back end
 (everything inlined) and the assembled one (kernels per type of term, gathered and scattered).
 Elimination, differentiation, Newton and the loop are the engine's business.
@@ -29,7 +43,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+if TYPE_CHECKING:
+    import sympy as sp
+
+    from taut.model.system import System
 
 import numpy as np
 
@@ -45,6 +64,7 @@ class Step(Protocol):
     t: Any
     t1: Any
     h: Any
+    mixed: bool  # whether the system is given by L and its p = L_v depends on q as well
 
     def unknown(self, name: str, space: str = "q", guess: Vector | None = None) -> Vector:
         """A vector to be solved for: in the space of coordinates ``"q"`` or of multipliers ``"c"``.
@@ -91,6 +111,23 @@ class Step(Protocol):
     def rate(self, q: Vector, v: Vector, p: Vector, a: Vector, r: Vector, t: Any) -> Vector: ...
     def respond(self, q: Vector, v: Vector, p: Vector, w: Vector, r: Vector, t: Any) -> Vector: ...
     def hidden_rate(self, q: Vector, v: Vector, a: Vector, t: Any) -> Vector: ...
+    def mean_velocity(
+        self, q: Vector, v: Vector, p: Vector, q1: Vector, v1: Vector, p1: Vector, t: Any
+    ) -> Vector: ...
+    def mean_force(
+        self, q: Vector, v: Vector, p: Vector, q1: Vector, v1: Vector, p1: Vector, t: Any
+    ) -> Vector: ...
+    def mean_push(self, q: Vector, q1: Vector, t: Any, multipliers: Vector) -> Vector: ...
+    def mean_lift(
+        self, q: Vector, v: Vector, q1: Vector, v1: Vector, t: Any, multipliers: Vector
+    ) -> Vector: ...
+    def mean_respond(
+        self, q: Vector, p: Vector, q1: Vector, p1: Vector, w: Vector, r: Vector, t: Any
+    ) -> Vector: ...
+    def mean_bend(
+        self, q: Vector, v: Vector, p: Vector, q1: Vector, v1: Vector, p1: Vector,
+        w: Vector, r: Vector, t: Any, multipliers: Vector,
+    ) -> Vector: ...  # fmt: skip
     def split(self, x: Vector) -> tuple[Vector, Vector]:
         """The independent and the dependent components of x in the present chart."""
         ...
@@ -112,6 +149,8 @@ class Method(ABC):
     symplectic: ClassVar[bool]
     symmetric: ClassVar[bool]
     keeps_constraints: ClassVar[bool] = True
+    keeps_hidden: ClassVar[bool] = True  # where constraints are kept: G v + ∂g/∂t = 0, too
+    keeps_energy: ClassVar[bool] = False  # to round-off
     charted: ClassVar[bool] = False
     depth: ClassVar[int] = 1  # stages that are solved for together
     substeps: ClassVar[tuple[float, ...]] = (1.0,)  # a step is the program with h times each
@@ -159,9 +198,89 @@ class Method(ABC):
         """
         return {}
 
+    def invariants_of(self, system: System) -> tuple[sp.Expr, ...]:
+        """At most quadratic functions that discrete gradients go through where they can."""
+        return ()
+
+    def notes(self, system: System) -> list[tuple[str, str, str]]:
+        """What the method found out about a system: rows (what, value, verdict) of a table."""
+        return []
+
     def start_momentum(self, step: Step, v: Vector) -> Vector | None:
         """Correction added to p₀ = L_v(q₀, v₀) at the start of a run; ``None`` for none."""
         return None
+
+
+class Wrapped(Method):
+    """A method made of another one, `inner`, which it is like in all that it does not change."""
+
+    @property
+    @abstractmethod
+    def inner(self) -> Method:
+        """The method inside."""
+
+    @property
+    def order(self) -> int:  # type: ignore[override]
+        return self.inner.order
+
+    @property
+    def symplectic(self) -> bool:  # type: ignore[override]
+        return self.inner.symplectic
+
+    @property
+    def symmetric(self) -> bool:  # type: ignore[override]
+        return self.inner.symmetric
+
+    @property
+    def keeps_constraints(self) -> bool:  # type: ignore[override]
+        return self.inner.keeps_constraints
+
+    @property
+    def keeps_hidden(self) -> bool:  # type: ignore[override]
+        return self.inner.keeps_hidden
+
+    @property
+    def keeps_energy(self) -> bool:  # type: ignore[override]
+        return self.inner.keeps_energy
+
+    @property
+    def charted(self) -> bool:  # type: ignore[override]
+        return self.inner.charted
+
+    @property
+    def depth(self) -> int:  # type: ignore[override]
+        return self.inner.depth
+
+    @property
+    def substeps(self) -> tuple[float, ...]:  # type: ignore[override]
+        return self.inner.substeps
+
+    @property
+    def general(self) -> bool:  # type: ignore[override]
+        return self.inner.general
+
+    @property
+    def whole(self) -> Method:
+        return self.inner.whole
+
+    @property
+    def tabled(self) -> bool:
+        return self.inner.tabled
+
+    def program(self, step: Step) -> None:
+        self.inner.program(step)
+
+    def start_momentum(self, step: Step, v: Vector) -> Vector | None:
+        return self.inner.start_momentum(step, v)
+
+    def tables(self, mechanics: Any, parameters: np.ndarray, h: float) -> dict[str, np.ndarray]:
+        return self.inner.tables(mechanics, parameters, h)
+
+    def invariants_of(self, system: System) -> tuple[sp.Expr, ...]:
+        return self.inner.invariants_of(system)
+
+    def notes(self, system: System) -> list[tuple[str, str, str]]:
+        return self.inner.notes(system)
 
 
 def weighted(weights: Any, vectors: list[Vector]) -> Vector:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from taut.methods.base import Method
 from taut.methods.baumgarte import Baumgarte
 from taut.methods.composition import Composition
+from taut.methods.energy_momentum import EnergyMomentum
 from taut.methods.euler import SymplecticEuler
 from taut.methods.explicit_rk import ExplicitRK
 from taut.methods.ggl import GGL
@@ -33,6 +34,8 @@ METHODS: dict[str, Method] = {
     "composition-6": Composition(rattle, order=6),
     "composition-8": Composition(rattle, order=8),
     "composition-10": Composition(rattle, order=10),
+    "energy-momentum": EnergyMomentum(),
+    "energy-momentum-hidden": EnergyMomentum(hidden=True),
     "symplectic-euler": SymplecticEuler(),
     "projected-symplectic-euler": Projected(SymplecticEuler()),
     "rk4": ExplicitRK("rk4"),

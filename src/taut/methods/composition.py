@@ -22,7 +22,7 @@ from typing import ClassVar
 import mpmath as mp
 
 from taut.errors import InputError, UnknownName
-from taut.methods.base import Method, Step, Vector
+from taut.methods.base import Method, Wrapped
 from taut.methods.registry import method_of
 from taut.methods.tableaux import DIGITS
 
@@ -88,7 +88,7 @@ def fractions(scheme: str) -> list[mp.mpf]:
 
 
 @dataclass(frozen=True)
-class Composition(Method):
+class Composition(Wrapped):
     """A symmetric method made more accurate by composing its steps.
 
     Parameters
@@ -133,10 +133,6 @@ class Composition(Method):
         return self.base
 
     @property
-    def whole(self) -> Method:
-        return self.inner.whole
-
-    @property
     def substeps(self) -> tuple[float, ...]:  # type: ignore[override]
         inner = self.inner.substeps
         return tuple(float(x) * y for x in fractions(str(self.scheme)) for y in inner)
@@ -144,25 +140,3 @@ class Composition(Method):
     @property
     def label(self) -> str:
         return f"{self.name} {self.scheme} of {self.inner.label}"
-
-    @property
-    def symplectic(self) -> bool:  # type: ignore[override]
-        return self.inner.symplectic
-
-    @property
-    def keeps_constraints(self) -> bool:  # type: ignore[override]
-        return self.inner.keeps_constraints
-
-    @property
-    def charted(self) -> bool:  # type: ignore[override]
-        return self.inner.charted
-
-    @property
-    def depth(self) -> int:  # type: ignore[override]
-        return self.inner.depth
-
-    def program(self, step: Step) -> None:
-        self.inner.program(step)
-
-    def start_momentum(self, step: Step, v: Vector) -> Vector | None:
-        return self.inner.start_momentum(step, v)

@@ -16,59 +16,52 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
-from taut.errors import InputError
-from taut.methods.base import Method, Step, Vector, projected
+from taut.methods.base import Method, Step, Vector, Wrapped, projected
+from taut.methods.registry import method_of
 
 
 @dataclass(frozen=True)
-class Projected(Method):
+class Projected(Wrapped):
     """A step of another method, then the M(q̂)-orthogonal projection onto g = 0 and G q̇ = 0.
 
     Parameters
     ----------
-    base : Method
+    base : str or Method
     """
 
-    base: Method
+    base: str | Method
 
     symplectic: ClassVar[bool] = False
     symmetric: ClassVar[bool] = False
+    keeps_constraints: ClassVar[bool] = True
+    keeps_hidden: ClassVar[bool] = True
+    keeps_energy: ClassVar[bool] = False
     source: ClassVar[str] = "Hairer, Lubich & Wanner 2006, IV.4 and VII.1"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.base, Method):
-            raise InputError(
-                "there is no method to project",
-                expected="a method object, as in Projected(ExplicitRK('rk4'))",
-                received=repr(self.base),
-            )
+        object.__setattr__(self, "base", method_of(self.base))
+
+    @property
+    def inner(self) -> Method:
+        """The method whose steps are projected."""
+        assert isinstance(self.base, Method)
+        return self.base
+
+    @property
+    def whole(self) -> Method:
+        return Projected(self.inner.whole)
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        return f"projected-{self.base.name}"
+        return f"projected-{self.inner.name}"
 
     @property
     def label(self) -> str:
-        return f"projected-{self.base.label}"
-
-    @property
-    def order(self) -> int:  # type: ignore[override]
-        return self.base.order
-
-    @property
-    def charted(self) -> bool:  # type: ignore[override]
-        return self.base.charted
-
-    @property
-    def depth(self) -> int:  # type: ignore[override]
-        return self.base.depth
-
-    def start_momentum(self, step: Step, v: Vector) -> Vector | None:
-        return self.base.start_momentum(step, v)
+        return f"projected-{self.inner.label}"
 
     def program(self, step: Step) -> None:
         landing = _Landing(step)
-        self.base.program(cast(Step, landing))
+        self.inner.program(cast(Step, landing))
         h, t1 = step.h, step.t1
         landed, p1 = step.moved(landing.dq), step.kicked(landing.dp)
         w, r, nu = step.unknown("w"), step.unknown("r"), step.unknown("nu", "c")

@@ -366,6 +366,17 @@ class System:
         return "hamiltonian" if any(x.kind == "hamiltonian" for x in self.terms) else "lagrangian"
 
     @cached_property
+    def mixed(self) -> bool:
+        """Whether it is given by a Lagrangian whose momenta ∂L/∂q̇ depend on q, too."""
+        return any(
+            e.diff(v).free_symbols & set(x.coordinates)
+            for x in self.terms
+            if x.kind == "lagrangian"
+            for e in x.expressions
+            for v in x.rates
+        )
+
+    @cached_property
     def forced(self) -> bool:
         """Whether non-conservative forces act."""
         return any(x.kind == "force" for x in self.terms)
