@@ -142,8 +142,8 @@ def _expressed(expression: sp.Expr, variables: set[sp.Symbol], given, symbols) -
     trades: list[tuple[sp.Symbol, sp.Expr]] = []
     for inner, w in zip(given, symbols, strict=True):
         for x, value in trades:
-            inner = sp.expand(inner.xreplace({x: value}))
-        solved = _solved(inner, w, variables - {x for x, _ in trades})
+            inner = inner.xreplace({x: value})
+        solved = _solved(_expanded(inner), w, variables - {x for x, _ in trades})
         if solved is None:
             continue
         x, middle, square = solved
@@ -152,13 +152,18 @@ def _expressed(expression: sp.Expr, variables: set[sp.Symbol], given, symbols) -
             trades.append((x, middle))
             expression = expression.xreplace({x: middle})
             continue
-        here = sp.expand(expression.xreplace({x: middle + sigma}), deep=True)
-        if sp.expand(here.xreplace({sigma: -sigma}) - here) != 0:
+        here = _expanded(expression.xreplace({x: middle + sigma}))
+        if _expanded(here.xreplace({sigma: -sigma}) - here) != 0:
             continue
         trades.append((x, middle + sp.sqrt(square)))
         expression = here.subs(sigma, sp.sqrt(square))
-    expression = sp.expand(expression)
+    expression = _expanded(expression)
     return None if expression.free_symbols & variables else expression
+
+
+def _expanded(expression: sp.Expr) -> sp.Expr:
+    """Products and powers of sums multiplied out, functions left as they are."""
+    return sp.expand(expression, power_exp=False, power_base=False, log=False)
 
 
 def _solved(inner: sp.Expr, w: sp.Symbol, variables: set[sp.Symbol]):
