@@ -213,7 +213,7 @@ class _Search:
     def __init__(self, variables: set[sp.Symbol]) -> None:
         self.variables = variables
         self.names: dict[sp.Symbol, sp.Expr] = {}
-        self.known: dict[sp.Expr, sp.Symbol] = {}
+        self.known: dict[sp.Expr, tuple[sp.Symbol, sp.Expr, sp.Expr]] = {}
 
     def visit(self, node):
         if not node.free_symbols & self.variables:
@@ -233,16 +233,22 @@ class _Search:
         return order is not None and order <= 2
 
     def _symbol(self, node: sp.Expr) -> sp.Expr:
-        """A name for the function; functions that differ by a number or a constant share one."""
-        node = sp.expand(node)
-        constant = node.xreplace(dict.fromkeys(self.variables, sp.Integer(0)))
-        factor, inner = (node - constant).primitive()
-        if -inner in self.known:
-            factor, inner = -factor, sp.expand(-inner)
-        if inner not in self.known:
+        """A name for the function; functions that differ by a number or a constant share one.
+
+        They are evaluated as the first of them is written: multiplied out, (x − a)² would lose its
+        digits far from the origin.
+        """
+        flat = sp.expand(node)
+        constant = flat.xreplace(dict.fromkeys(self.variables, sp.Integer(0)))
+        factor, core = (flat - constant).primitive()
+        if -core in self.known:
+            factor, core = -factor, -core
+        if core not in self.known:
             name = sp.Dummy(f"w{len(self.names)}", real=True)
-            self.known[inner], self.names[name] = name, inner
-        return factor * self.known[inner] + constant
+            self.known[core], self.names[name] = (name, factor, constant), node
+        name, first, offset = self.known[core]
+        ratio = factor / first
+        return ratio * name + (constant - ratio * offset)
 
 
 def polarised(
