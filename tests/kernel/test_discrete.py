@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 import sympy as sp
 
+import taut
 from taut.kernel import discrete
 from taut.kernel.discrete import discrete_gradient
+from taut.kernel.operators import Operators
 from taut.model.invariants import pieces
 
 a, x, y, z = VARIABLES = sp.symbols("a x y z", real=True)
@@ -93,7 +95,8 @@ def test_derivatives_are_finite_where_the_points_meet():
         out = discrete_gradient(pieces(expression, [VARIABLES]), [*VARIABLES], start, end, {})
         hessian = ca.Function("h", [start, end], [ca.jacobian(out, end)])
         p = POINTS[0][0]
-        exact = np.array(sp.hessian(expression, VARIABLES).subs(dict(zip(VARIABLES, p))), float)
+        here = dict(zip(VARIABLES, p, strict=True))
+        exact = np.array(sp.hessian(expression, VARIABLES).subs(here), float)
         assert np.abs(np.array(hessian(p, p)) - exact / 2).max() < 1e-12 * np.abs(exact).max()
 
 
@@ -126,3 +129,71 @@ def test_units_of_q_and_p_need_not_be_compared():
     units = np.array([1, 1, 1e-3, 1e-3])
     for p, q in POINTS:
         assert d(p, q) == pytest.approx(other(units * p, units * q) * units, rel=1e-10)
+
+
+# ------------------------------------------------------------------- means of a whole system
+
+T = taut.t
+X, Y = Q = taut.coordinates("x y")
+U, V = taut.velocities(Q)
+PX, PY = taut.momenta(Q)
+HOLD = sp.sqrt((X - sp.sin(T)) ** 2 + Y**2) - 1 + sp.exp(X * Y * T)
+SYSTEMS = {
+    "lagrangian": taut.System(
+        Q,
+        lagrangian=(2 + sp.sin(X * Y)) * U**2 / 2 + X * U * V + 2 * V**2 + sp.exp(X) * V - Y**4 * X,
+        constraints=[HOLD, X**2 * Y - 1],
+    ),
+    "hamiltonian": taut.System(
+        Q,
+        hamiltonian=sp.sqrt(1 + PX**2 * (2 + sp.cos(Y)) + PY**2)
+        + (X * PX + Y * PY) ** 2
+        + X**3 * PY,
+        constraints=[HOLD, X**2 * Y - 1],
+    ),
+}
+
+
+@pytest.mark.parametrize("form", SYSTEMS)
+def test_identities_of_the_means(form):
+    """ΔE = v̄·Δp − F̄·Δq,  λ·Δg = mean_push·Δq,  λ·Δψ = w·Δp + mean_bend·Δq, at one time."""
+    ops = Operators(SYSTEMS[form])
+    names = ("q", "v", "p", "q1", "v1", "p1")
+    ends = q, v, p, q1, v1, p1 = [ca.SX.sym(name, 2) for name in names]
+    w, r, lam, t = (ca.SX.sym(name, n) for name, n in (("w", 2), ("r", 2), ("lam", 2), ("t", 1)))
+    found = [
+        ops.link(q, v, p, t), ops.link(q1, v1, p1, t), ops.energy(q, v, p, t),
+        ops.energy(q1, v1, p1, t), ops.mean_velocity(*ends, t), ops.mean_force(*ends, t),
+        ops.mean_push(q, q1, t, lam), ops.g(q, t), ops.g(q1, t),
+        ops.mean_lift(q, v, q1, v1, t, lam), ops.mean_respond(q, p, q1, p1, w, r, t),
+        ops.mean_bend(*ends, w, r, t, lam), ops.hidden(q, v, t), ops.hidden(q1, v1, t),
+    ]  # fmt: skip
+    evaluate = ca.Function("all", [*ends, w, r, lam, t], found)
+
+    def at(q, v, p, q1, v1, p1, w, r):
+        values = evaluate(q, v, p, q1, v1, p1, w, r, [0.7, -1.3], 0.4)
+        return [np.array(x).ravel() for x in values]
+
+    rng, zero = np.random.default_rng(1), np.zeros(2)
+    for _ in range(5):
+        q, q1, v, v1, p, p1 = (rng.uniform(0.4, 1.2, 2) for _ in range(6))
+        rest = at(q, v if form == "lagrangian" else zero, p, q1, v1, p1, zero, zero)
+        if form == "lagrangian":  # link is p − L_v, else v − H_p
+            p, p1 = p - rest[0], p1 - rest[1]
+        else:
+            rest = at(q, zero, p, q1, zero, p1, zero, zero)
+            v, v1 = -rest[0], -rest[1]
+        lift = at(q, v, p, q1, v1, p1, zero, zero)[9]
+        if form == "lagrangian":
+            columns = [at(q, v, p, q1, v1, p1, e, zero)[10] for e in np.eye(2)]
+            w = np.linalg.solve(-np.stack(columns, axis=1), lift)
+        else:
+            w = -at(q, v, p, q1, v1, p1, zero, lift)[10]
+        *_, e0, e1, drift, force, push, g0, g1, _, respond, bend, psi0, psi1 = at(
+            q, v, p, q1, v1, p1, w, lift
+        )
+        dq, dp, multipliers = q1 - q, p1 - p, np.array([0.7, -1.3])
+        assert np.abs(respond).max() < 1e-13
+        assert e1 - e0 == pytest.approx(drift @ dp - force @ dq, abs=1e-13)
+        assert multipliers @ (g1 - g0) == pytest.approx(push @ dq, abs=1e-14)
+        assert multipliers @ (psi1 - psi0) == pytest.approx(w @ dp + bend @ dq, abs=1e-13)

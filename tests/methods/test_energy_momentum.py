@@ -1,4 +1,4 @@
-"""The energy–momentum method: what it keeps, what it does not, and where it could have gone wrong."""
+"""The energy–momentum method: what it keeps, what it does not, and where it might go wrong."""
 
 import numpy as np
 import pytest
@@ -306,7 +306,7 @@ def test_large_steps_are_stable():
         run(system, start, "rattle", 3000, 0.3)
     facts = run(system, start, EnergyMomentum(), 3000, 0.3)
     assert band(facts) < 3e-12
-    assert change(facts, laws[0]) < 1e-12
+    assert change(facts, laws[0]) < 1e-11
 
 
 # ------------------------------------------------------------------- order, return, forces
@@ -452,7 +452,7 @@ def test_the_scheme_of_the_papers(hidden):
 
 
 def test_the_scheme_for_a_mass_that_depends_on_q():
-    """D_pH and D_qH of H = p²/2m(x) + cos x, each at both ends of the other: by difference quotients."""
+    """D_pH at both ends of q and D_qH at both ends of p, by difference quotients of H."""
     m = 2 + sp.sin(x)
     system = taut.System([x], mass=[m], potential=sp.cos(3 * x))
     facts = run(system, {"q0": [0.3], "v0": [0.8]}, EnergyMomentum(), 2, 0.1)
