@@ -117,8 +117,9 @@ class TestLists:
         rows = {row.split()[0]: row.split()[1:] for row in out.splitlines() if row.strip()}
         for name, method in CATALOGUE.items():
             wanted = [method.symplectic, method.symmetric, method.keeps_constraints]
+            wanted.append(method.keeps_energy)
             assert rows[name][0] == str(method.order)
-            assert rows[name][1:4] == ["yes" if x else "no" for x in wanted]
+            assert rows[name][1:5] == ["yes" if x else "no" for x in wanted]
 
     def test_papers(self, command):
         code, out, _ = command("papers")

@@ -185,10 +185,12 @@ def _methods(chosen: argparse.Namespace) -> None:
         return "yes" if claim else "no"
 
     rows: list[tuple[str, ...]] = [
-        ("name", "order", "symplectic", "symmetric", "keeps g = 0", "source")
+        ("name", "order", "symplectic", "symmetric", "keeps g = 0", "keeps E", "source")
     ]
     for name, method in CATALOGUE.items():
-        claims = (method.symplectic, method.symmetric, method.keeps_constraints)
+        claims = (
+            method.symplectic, method.symmetric, method.keeps_constraints, method.keeps_energy
+        )  # fmt: skip
         rows.append((name, str(method.order), *map(word, claims), method.source))
     print(table(rows, head=True))
     print(f"\nauto is {AUTO}; options of a method are given in Python, as in taut.TimeElement(…)")

@@ -81,7 +81,7 @@ def test_close_points(name):
 
 def test_noise_of_the_bare_formula(monkeypatch):
     """Guards the test above: Gonzalez' formula as printed divides round-off by |d|."""
-    monkeypatch.setattr(discrete, "STILL", 0.0)
+    monkeypatch.setattr(discrete, "BENDS", (0.0, 0.0))
     d, _, slope = numeric(FUNCTIONS["spring"])
     p, direction = POINTS[0]
     q = p + 1e-12 * direction

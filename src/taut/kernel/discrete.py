@@ -7,10 +7,10 @@ function F(w) of one group of variables,
 
 is Gonzalez' formula with the mean A of ∇F over the three Gauss points of the segment in place of
 its value at the midpoint.  The bracket is then O(|d|⁷/2016000) instead of O(|d|³/24), and zero for
-polynomials up to degree 6.  Where F hardly changes (by less than 3·10⁻⁴ of its size, at a turning
-point or at rest) the bracket is far below round-off and is left out; so nothing is divided by zero,
-the rounding of F is not magnified by 1/|d|, and the energy is kept all the same.  Elsewhere it is
-never left out: what is too small to be seen in one step would be seen after 10⁵.
+polynomials up to degree 6.  Where d is below a sixtieth or so of the scale on which F bends (at a
+turning point, at rest) the bracket is below 10⁻¹⁸ of F and is left out; so nothing is divided by
+zero, the rounding of F is not magnified by 1/|d|, and the energy is kept all the same.  Elsewhere it
+is never left out: what is too small to be seen in one step would be seen after 10⁵.
 
 Groups are taken one after the other, forwards and backwards, and the mean of the two is symmetric
 (Itoh & Abe 1988).  That needs no metric in which the change of an angle and of a length, or of q
@@ -39,7 +39,8 @@ from taut.model.terms import Term
 SX = ca.SX
 GAUSS = ((-np.sqrt(0.15), 5 / 18), (0.0, 4 / 9), (np.sqrt(0.15), 5 / 18))  # (place, weight)
 EXACT = 6  # degree up to which the mean of a gradient over them is exact
-STILL = 3e-4  # relative change of a function below which the bracket counts for nothing
+# First and second differences of F' times d, relative to F, at |d| = 1/60 of the scale of F.
+BENDS = (2e-4, 5e-7)
 
 
 def discrete_gradient(
@@ -109,9 +110,15 @@ class _Outer:
             return total
         d = d[group]
         before, after = (self._at(self.value, x) for x in (a, b))
-        change = sum(ca.dot(ca.fabs(x), ca.fabs(d)) for x in slopes) / len(GAUSS)
         reach = ca.dot(ca.fabs(mean), ca.fabs(a[group]) + ca.fabs(b[group]))
-        moves = change > STILL * (ca.fabs(before) + ca.fabs(after) + reach)
+        size = ca.fabs(before) + ca.fabs(after) + reach
+        first, middle, last = slopes
+        bends = (last - first, first - 2 * middle + last)
+        seen = [
+            ca.dot(ca.fabs(x), ca.fabs(d)) > least * size
+            for x, least in zip(bends, BENDS, strict=True)
+        ]
+        moves = ca.logic_or(*seen)
         # A true selection also in derivatives: what is not selected must be finite.
         bracket = ca.if_else(moves, after - before - ca.dot(mean, d), 0)
         total[group] = mean + bracket / ca.if_else(moves, ca.dot(d, d), 1) * d

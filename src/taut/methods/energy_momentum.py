@@ -4,25 +4,33 @@
 
 where D f(x, y) is a discrete gradient, D f·(y − x) = f(y) − f(x).  Then
 
-    H₁ − H₀ = D_qH·(q₁ − q₀) + D_pH·(p₁ − p₀) = f·(q₁ − q₀) − λ·(g₁ − g₀),
+    H₁ − H₀ = D_qH·Δq + D_pH·Δp = f·Δq − λ·(D g Δq),
 
-so without forces and with g(q₁) = g(q₀) the energy is kept, whatever h.  For a system given by
-L = ½ vᵀM(q)v + A(q)·v − U(q), D_pH is (v₀ + v₁)/2 and −D_qH the discrete gradient in q of
-½ v₀ᵀM(q)v₁ + A(q)·(v₀ + v₁)/2 − U(q), with p = M v + A at both ends.
+so without forces, and with D g Δq = g(q₁) − g(q₀) = 0, the energy is kept, whatever h.
 
-Momenta: let z = (q, p) and let J_ξ(z), at most quadratic, generate an affine symmetry ξ_Z.  Then
-J₁ − J₀ = ∇J(z̄)·(z₁ − z₀) = −h ξ_Z(z̄)·DH, which is zero if DH = Σ ∇w_k(z̄) D_k F is built from at
-most quadratic functions w_k with that symmetry (H = F(w)), and likewise for g.
+*Momenta.*  Let z = (q, p) and let J(z), at most quadratic, be the momentum of an affine symmetry
+ξ(z).  Then J₁ − J₀ = ∇J(z̄)·Δz = −h ξ(z̄)·DH, which is zero if DH = Σ ∇w_k(z̄) D_kF is made of at
+most quadratic functions w_k with that symmetry (H = F(w)); likewise for g.
 
-D g·(q₁ − q₀) = 0 makes the mean velocity tangent to the constraints, but p₁ is tangent to O(h²)
-only.  With `hidden` it is tangent exactly: ψ = G v + ∂g/∂t = 0 at the end gets multipliers μ,
+*A system given by L* = ½ vᵀM(q)v + A(q)·v − U(q): with v_ij the velocity of p_j at q_i and
+ℓ̂(q; a, b) = ½ aᵀM(q)b + A(q)·(a + b)/2 − U(q),
 
-    q₁ = q₀ + h (D_pH + w),     p₁ = p₀ − h D_qH − (D g)ᵀλ − h y,     μ·(ψ₁ − ψ₀) = w·Δp + y·Δq.
+    D_pH = ¼ (v₀₀ + v₀₁ + v₁₀ + v₁₁),     −D_qH = ½ (D_q ℓ̂(v₀₀, v₁₀) + D_q ℓ̂(v₀₁, v₁₁)),
 
-Now H₁ − H₀ = −(w·Δp + y·Δq) − λ·(g₁ − g₀) = −μ·(ψ₁ − ψ₀) − λ·(g₁ − g₀) = 0 as before.
+since H(q₁, p) − H(q₀, p) is the negative difference of ℓ̂ with the two velocities of p.  If p does
+not depend on q this is the mean velocity and D_q of −U.
+
+*The hidden constraint.*  D g Δq = 0 makes the mean velocity tangent, but p₁ is tangent to O(h²)
+only: its normal part changes its sign from step to step.  With `hidden` it is zero:
+ψ = G v + ∂g/∂t = 0 at the end gets multipliers μ,
+
+    q₁ = q₀ + h (D_pH + w),     p₁ = p₀ − h D_qH − (D g)ᵀλ − h y,     w·Δp + y·Δq = μ·(ψ₁ − ψ₀),
+
+and H₁ − H₀ = −(w·Δp + y·Δq) − λ·(g₁ − g₀) = −μ·(ψ₁ − ψ₀) − λ·(g₁ − g₀) = 0 again.  w and y are
+D_p and D_q of μ·ψ(q, p), and μ is zero for the exact motion.
 
 Source: Gonzalez 1996, J. Nonlinear Sci. 6, 449 (discrete gradients, equivariance); Gonzalez 1999,
-Comput. Methods Appl. Mech. Eng. 174, 165 (constraints); Betsch 2005, ibid. 194, 5159.
+Physica D 132, 165 (constraints, also the hidden ones).
 """
 
 from __future__ import annotations
