@@ -200,7 +200,8 @@ def close(a, b, rtol=1e-13):
 
 
 def test_every_operator_is_tried():
-    assert set(OPERATORS) == set(SPACES)
+    """Here, or in `test_discrete` if it is a mean between two states."""
+    assert set(OPERATORS) == {name for name in SPACES if not name.startswith("mean_")}
 
 
 @pytest.mark.parametrize("operator", OPERATORS)

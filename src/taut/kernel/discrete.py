@@ -9,8 +9,8 @@ is Gonzalez' formula with the mean A of ∇F over the three Gauss points of the 
 its value at the midpoint.  The bracket is then O(|d|⁷/2016000) instead of O(|d|³/24), and zero for
 polynomials up to degree 6.  Where d is below a sixtieth or so of the scale on which F bends (at a
 turning point, at rest) the bracket is below 10⁻¹⁸ of F and is left out; so nothing is divided by
-zero, the rounding of F is not magnified by 1/|d|, and the energy is kept all the same.  Elsewhere it
-is never left out: what is too small to be seen in one step would be seen after 10⁵.
+zero, the rounding of F is not magnified by 1/|d|, and the energy is kept all the same.  Elsewhere
+it is never left out: what is too small to be seen in one step would be seen after 10⁵.
 
 Groups are taken one after the other, forwards and backwards, and the mean of the two is symmetric
 (Itoh & Abe 1988).  That needs no metric in which the change of an angle and of a length, or of q
