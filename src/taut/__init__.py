@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         Adaptive,
         Baumgarte,
         Composition,
+        EnergyMomentum,
         ExplicitRK,
         GaussLobatto,
         ImplicitTrapezoid,
@@ -57,9 +58,9 @@ _ROOMS = {
     "taut.march.storage": ("load",),
     "taut.march.trajectory": ("Trajectory",),
     "taut.methods": (
-        "Adaptive", "Baumgarte", "Composition", "ExplicitRK", "GGL", "GaussLobatto",
-        "ImplicitTrapezoid", "LobattoPair", "Method", "PreciseElement", "Projected", "Rattle",
-        "SymplecticEuler", "SymplecticRK", "TimeElement", "register",
+        "Adaptive", "Baumgarte", "Composition", "EnergyMomentum", "ExplicitRK", "GGL",
+        "GaussLobatto", "ImplicitTrapezoid", "LobattoPair", "Method", "PreciseElement",
+        "Projected", "Rattle", "SymplecticEuler", "SymplecticRK", "TimeElement", "register",
     ),
     "taut.model": ("Equations", "System", "Term", "coordinates", "momenta", "t", "velocities"),
 }
@@ -68,12 +69,12 @@ _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 _OPEN = ("diagnose", "kernel", "march", "methods", "model", "papers", "problems", "show")
 
 __all__ = [
-    "Adaptive", "Baumgarte", "Composition", "ConstraintError", "Equations", "Event", "ExplicitRK",
-    "FileError", "GGL", "GaussLobatto", "ImplicitTrapezoid", "InconsistentStart", "InputError",
-    "Interrupted", "LobattoPair", "Method", "ModelError", "PreciseElement", "Projected", "Rattle",
-    "States", "StepError", "SymplecticEuler", "SymplecticRK", "System", "TautError", "Term",
-    "TimeElement", "Trajectory", "UnknownName", "__version__", "coordinates", "load", "momenta",
-    "register", "simulate", "t", "velocities",
+    "Adaptive", "Baumgarte", "Composition", "ConstraintError", "EnergyMomentum", "Equations",
+    "Event", "ExplicitRK", "FileError", "GGL", "GaussLobatto", "ImplicitTrapezoid",
+    "InconsistentStart", "InputError", "Interrupted", "LobattoPair", "Method", "ModelError",
+    "PreciseElement", "Projected", "Rattle", "States", "StepError", "SymplecticEuler",
+    "SymplecticRK", "System", "TautError", "Term", "TimeElement", "Trajectory", "UnknownName",
+    "__version__", "coordinates", "load", "momenta", "register", "simulate", "t", "velocities",
 ]  # fmt: skip
 
 
