@@ -98,8 +98,10 @@ def _in_words_of_the_shell(error: TautError) -> str:
 
 def _add_run(made: argparse.ArgumentParser) -> None:
     made.add_argument("name", metavar="NAME", help="a problem, see `taut problems`")
-    made.add_argument("--method", default="auto", metavar="M", help="see `taut methods`")
+    made.add_argument("--method", metavar="M", help="see `taut methods`")
     made.add_argument("--step", type=float, metavar="H")
+    made.add_argument("--tolerance", type=float, metavar="E",
+                      help="instead of a step: the relative error to choose it for")  # fmt: skip
     made.add_argument("--duration", type=float, metavar="T")
     made.add_argument("--every", type=int, default=1, metavar="K", help="keep every K-th state")
     made.add_argument("--set", dest="values", action="append", default=[], metavar="NAME=VALUE",
@@ -120,12 +122,13 @@ def _run(chosen: argparse.Namespace) -> None:
     wished = chosen.out or [str(Path("out", "run"))]
     files = [file for text in wished for file in _files(text, chosen.name)]
     given = problem(chosen.name, **dict(_value(text) for text in chosen.values))
-    wanted = {"step": chosen.step, "duration": chosen.duration}
+    names = ("method", "step", "tolerance", "duration")
+    wanted = {name: getattr(chosen, name) for name in names}
     changes: dict[str, Any] = {k: value for k, value in wanted.items() if value is not None}
     if chosen.project:
         changes["project"] = True
     try:
-        run = given.simulate(method=chosen.method, every=chosen.every, **changes)
+        run = given.simulate(every=chosen.every, **changes)
     except TautError as error:
         if error.partial is not None and len(error.partial) > 1:
             _tell("written, as far as the run came", _salvaged(error.partial, files))

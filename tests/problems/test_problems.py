@@ -113,6 +113,14 @@ def test_any_argument_of_a_run_may_be_changed():
     assert (len(run), run.method.name, run.p[0, 0]) == (11, "time-element", 0.01)
 
 
+def test_a_tolerance_instead_of_the_problems_step():
+    run = problems.problem("kepler-sphere").simulate(tolerance=1e-3, duration=3)
+    assert run.tolerance == 1e-3
+    assert run.method.pace is None
+    with pytest.raises(taut.InputError, match="one too many"):
+        problems.problem("pendulum").simulate(tolerance=1e-3, step=0.1)
+
+
 def test_every_problem_says_what_it_is_and_where_it_comes_from(problem):
     module, function = problems.PROBLEMS[problem.name].split(":")
     module = import_module(f"taut.problems.{module}")

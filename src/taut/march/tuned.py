@@ -13,7 +13,8 @@ The error that is held to the tolerance is the larger of two:
    tolerance, by the slope of the method's order.
 4. The candidate that needs the least work for the whole duration is taken.
 5. After the run the energy is looked at again, over all its steps.  Where it exceeds the tolerance
-   (a violent moment that the trial did not see) the step is shortened and the run made anew.
+   (a violent moment that the trial did not see), or where the run fails, the step is shortened and
+   the run made anew.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from taut.methods.registry import CATALOGUE, method_of
 
 FREE = ("rattle", "composition-4", "composition-6", "composition-8")
 FORCED = ("rattle", "gauss-lobatto-4", "gauss-lobatto-6")  # they never step backwards
-TRIAL, FINEST, AGAIN = 40.0, 2.0**-16, 4  # times τ; share of τ; runs that may be made anew
+TRIAL, FINEST, AGAIN = 40.0, 2.0**-16, 12  # times τ; share of τ; runs that may be made anew
 SAFETY = 0.8
 LEAST, MOST = 1e-13, 1e-1  # tolerances that make sense
 
@@ -93,11 +94,19 @@ def tuned(
 def _checked(best: Choice, whole_run, tolerance: float, duration: float) -> Trajectory:
     """The run, made anew with shorter steps as long as its energy exceeds the tolerance."""
     for k in range(AGAIN):
-        run = replace(whole_run(method=best.method, step=best.step), tolerance=tolerance)
-        excess = energy_error(run) / tolerance
-        if not excess > 1.0 or k == AGAIN - 1:
-            break
-        shorter = best.step * SAFETY * excess ** (-1.0 / best.method.order)
+        last = k == AGAIN - 1
+        try:
+            run = replace(whole_run(method=best.method, step=best.step), tolerance=tolerance)
+        except StepError:
+            if last:
+                raise
+            shorter = best.step / 4
+        else:
+            excess = energy_error(run) / tolerance
+            if not excess > 1.0 or last:
+                break
+            share = max(SAFETY * excess ** (-1.0 / best.method.order), 1 / 8)
+            shorter = best.step * share
         best = replace(best, step=fitting(shorter, duration))
     return run
 

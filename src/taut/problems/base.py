@@ -118,6 +118,8 @@ class Problem:
         }
         if "p0" in changes:
             del settings["v0"]
+        if "tolerance" in changes:  # chooses both
+            del settings["step"], settings["method"]
         return simulate(self.system, **{**settings, **changes})
 
     def changed(self, **parameters: float) -> Problem:
