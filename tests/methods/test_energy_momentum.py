@@ -197,6 +197,22 @@ def test_given_invariants_keep_momenta():
     assert "x**2 + y**2" in given.method.label
 
 
+def test_given_invariants_of_terms():
+    """Written in the local coordinates of a term; other terms have their own."""
+    a, b, p, r = sp.symbols("a b p r", real=True)
+    energy = (p**2 + r**2) / 2 - sp.expand((a**2 + b**2) ** 2)
+    terms = [Term("lagrangian", (a, b), [energy], [[0, 1], [2, 3]], rates=(p, r))]
+    system = taut.System.from_terms(sp.symbols("q0:4"), terms)
+    start = {"q0": [1, 0, 0, 0.5], "v0": [0.2, 1, -1, 0.3]}
+    plain, given = (
+        run(system, start, EnergyMomentum(invariants=x), 100, 0.1) for x in ((), [a**2 + b**2])
+    )
+    for k in (0, 2):
+        turns = [x.q[:, k] * x.p[:, k + 1] - x.q[:, k + 1] * x.p[:, k] for x in (plain, given)]
+        assert np.ptp(turns[0]) > 1e-4
+        assert np.ptp(turns[1]) < 1e-13
+
+
 def test_translations_are_kept_with_a_mass_that_depends_on_q():
     """Two angles, coupled by their difference only: p_a + p_b is kept, and so is the energy."""
     a, b = taut.coordinates("a b")

@@ -90,6 +90,10 @@ class EnergyMomentum(Method):
     def keeps_hidden(self) -> bool:  # type: ignore[override]
         return self.hidden
 
+    @property
+    def depth(self) -> int:  # type: ignore[override]
+        return 2 if self.hidden else 1
+
     def invariants_of(self, system: System) -> tuple[sp.Expr, ...]:
         for e in self.invariants:
             terms = [x for x in system.terms if x.kind != "force"]
