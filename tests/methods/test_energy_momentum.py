@@ -279,6 +279,50 @@ def test_plain_constraints():
         assert (facts.certificate.max_hidden < 1e-12) == hidden
 
 
+# ------------------------------------------------------------------- what the certificate says
+
+
+def test_verdicts_of_the_certificate():
+    """Round-off walks, which is no drift; what was not asked for is not called broken."""
+    system, start, _ = spherical()
+    rows = {
+        hidden: {row[0]: row[1:] for row in facts.certificate.rows()}
+        for hidden in (False, True)
+        for facts in [run(system, start, EnergyMomentum(hidden=hidden), 500, 0.02)]
+    }
+    assert rows[False]["max |G q̇ + ∂g/∂t|"][1] == "not asked for"
+    assert rows[True]["max |G q̇ + ∂g/∂t|"][1] == "round-off"
+    for found in rows.values():
+        assert found["energy"][1] == "round-off"
+        assert "energy drift" not in found
+        assert found["energy by"] == (
+            "x**2 + y**2 + (z - 2)**2", "their symmetries keep their momenta"
+        )  # fmt: skip
+        assert found["constraints by"][1] == "exact"
+
+
+def test_energy_that_is_not_kept_is_not_called_round_off(monkeypatch):
+    """The claim of a method does not hide what was measured."""
+    from taut.methods import Rattle
+
+    system, start, _ = spherical()
+    monkeypatch.setattr(Rattle, "keeps_energy", True)
+    rows = {row[0]: row for row in run(system, start, "rattle", 500, 0.02).certificate.rows()}
+    assert "energy drift" in rows
+
+
+def test_a_batch_is_its_members():
+    system, start, _ = spherical()
+    v0 = np.array([[0, 1.5, 0], [0, -0.5, 0], [0, 0, 0]])
+    for hidden in (False, True):
+        method = EnergyMomentum(hidden=hidden)
+        batch = taut.simulate(system, q0=start["q0"], v0=v0, duration=1, step=0.02, method=method)
+        for k in range(3):
+            alone = run(system, {"q0": start["q0"], "v0": v0[k]}, method, 1, 0.02)
+            assert np.array_equal(batch.q[k], alone.q)
+            assert np.array_equal(batch.p[k], alone.p)
+
+
 # ------------------------------------------------------------------- rest and turning points
 
 
