@@ -6,7 +6,7 @@ import sympy as sp
 from scipy.optimize import fsolve
 
 import taut
-from taut.errors import InconsistentStart, InputError, StepError
+from taut.errors import InconsistentStart, InputError, ModelError, StepError
 from taut.methods import EnergyMomentum
 from taut.model.terms import Term
 
@@ -233,6 +233,16 @@ def test_a_cyclic_coordinate_beside_the_plain_form():
     facts = run(system, {"q0": [1, 0, 0.4], "v0": [0.1, 1, 0]}, EnergyMomentum(), 200, 0.1)
     assert band(facts) < 1e-13
     assert change(facts, system.momenta[1]) < 1e-14
+
+
+def test_options():
+    assert EnergyMomentum(invariants=None) == EnergyMomentum() == EnergyMomentum([])
+    assert EnergyMomentum(x**2) == EnergyMomentum([x**2]) != EnergyMomentum()
+    assert EnergyMomentum("x**2 + y**2").key == EnergyMomentum([x**2 + y**2]).key
+    with pytest.raises(InputError, match="hidden"):
+        EnergyMomentum(hidden="yes")
+    with pytest.raises(ModelError, match="an invariant"):
+        EnergyMomentum(invariants=[[x]])
 
 
 @pytest.mark.parametrize(

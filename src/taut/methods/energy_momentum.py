@@ -35,6 +35,7 @@ Physica D 132, 165 (constraints, also the hidden ones).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -75,9 +76,12 @@ class EnergyMomentum(Method):
     source: ClassVar[str] = "Gonzalez 1996, 1999"
 
     def __post_init__(self) -> None:
-        given = self.invariants
-        given = (given,) if isinstance(given, str | sp.Expr) else tuple(given or ())
+        given = () if self.invariants is None else self.invariants
+        if isinstance(given, str | sp.Expr) or not isinstance(given, Iterable):
+            given = (given,)
         object.__setattr__(self, "invariants", tuple(scalar(e, "an invariant") for e in given))
+        if not isinstance(self.hidden, bool):
+            raise InputError("hidden is no choice", expected="True or False", received=self.hidden)
 
     @property
     def label(self) -> str:
