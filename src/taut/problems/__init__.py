@@ -9,6 +9,7 @@ A problem is built when it is asked for by name; importing the catalogue builds 
 from __future__ import annotations
 
 from importlib import import_module
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from taut.errors import UnknownName
@@ -33,6 +34,7 @@ PROBLEMS: dict[str, str] = {
     "cq-triple": "cq_triple:cq_triple",
     "kepler-sphere": "kepler_sphere:kepler_sphere",
     "fpu": "fpu:fpu",
+    "chain": "chain:chain",
 }
 
 
@@ -50,7 +52,8 @@ def problem(name: str, **parameters: float) -> Problem:
         One of `names`.
     **parameters : float
         Other values for the system's parameters.  They change the motion: the problem then comes
-        without the facts and the closed form of its source.
+        without the facts and the closed form of its source.  What a problem is built from, such as
+        the number of ``links`` of ``chain``, is given here too.
 
     Examples
     --------
@@ -63,7 +66,9 @@ def problem(name: str, **parameters: float) -> Problem:
     if name not in PROBLEMS:
         raise UnknownName("problem", name, PROBLEMS)
     module, function = PROBLEMS[name].split(":")
-    found: Problem = getattr(import_module(f"{__name__}.{module}"), function)()
+    build = getattr(import_module(f"{__name__}.{module}"), function)
+    parts = {key: parameters.pop(key) for key in signature(build).parameters if key in parameters}
+    found: Problem = build(**parts)
     return found.changed(**parameters) if parameters else found
 
 
