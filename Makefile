@@ -6,6 +6,7 @@ ARGS   ?=
 VENV  := .venv
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PIP   := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
@@ -31,7 +32,8 @@ format: $(STAMP) ## format the code and fix what lint can fix
 	@$(BIN)/ruff check --fix-only .
 	@$(BIN)/ruff format .
 
-bench: $(STAMP) ## measure speed
+bench: $(STAMP) ## measure speed (peers that cannot be installed are left out)
+	@$(BIN)/python -c 'import heyoka' 2>/dev/null || $(PIP) -e '.[bench]' || true
 	@$(BIN)/python benchmarks/run.py $(ARGS)
 
 clean: ## remove caches and what was built (keeps .venv)
@@ -43,5 +45,5 @@ $(STAMP): pyproject.toml constraints.txt
 	    $(PYTHON) -c 'import sys; sys.exit("taut needs Python 3.11 or newer: make PYTHON=/path/to/python3" if sys.version_info < (3, 11) else 0)' \
 	    && echo "Creating $(VENV)" && $(PYTHON) -m venv $(VENV); }
 	@echo "Installing taut and its tools into $(VENV) (some minutes the first time)"
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@$(PIP) -e '.[dev]'
 	@touch $@

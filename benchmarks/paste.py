@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BEGIN, END = "<!-- pasted by benchmarks/run.py --paste -->", "<!-- end -->"
+PRECISION = "<!-- pasted by benchmarks/work_precision.py --paste -->"
 SAME, BARE = "C doing the same work", "bare C"
 
 
@@ -15,11 +17,18 @@ def into_the_docs(printed, results):
     replace(ROOT / "README.md", f"{speed_table(results['rows'])}\n\n{peer_table(results)}")
 
 
-def replace(page, text):
+def precision_into_the_docs(printed, pictures):
+    """What the work-precision benchmark printed and drew."""
+    replace(ROOT / "docs" / "benchmarks.md", f"```text\n{printed.rstrip()}\n```", PRECISION)
+    for picture in pictures:
+        shutil.copy(picture, ROOT / "docs" / "images" / picture.name)
+
+
+def replace(page, text, begin=BEGIN):
     """Exchange what stands between the marks on a page."""
-    before, _, rest = page.read_text().partition(f"{BEGIN}\n")
+    before, _, rest = page.read_text().partition(f"{begin}\n")
     _, _, after = rest.partition(f"\n{END}")
-    page.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+    page.write_text(f"{before}{begin}\n{text}\n{END}{after}")
 
 
 def speed_table(rows):

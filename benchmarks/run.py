@@ -1,36 +1,35 @@
-"""taut against hand-written C and against SciPy, in one run on one machine: `make bench`.
+"""taut against hand-written C, SciPy and heyoka, in one run on one machine: `make bench`.
 
-Every time is the best of several repeats, and what is compared is measured in turns, so that
-other work on the machine falls on all alike. `--quick` measures less of everything.
+Here every time is the best of several repeats, and what is compared is measured in turns, so that
+other work on the machine falls on all alike. Work against precision follows (`work_precision.py`,
+which also runs alone). `--quick` measures less of everything.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import io
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from pathlib import Path
 
 import c_rattle
 import numpy as np
 import paste
 import peers
+import work_precision
 from c_rattle import BARE, SAME_WORK
 from pendulum import START, STEP, constraints, random_starts, taut_system
+from report import Row, Tee, environment
 
 RESULTS = Path(__file__).with_name("results") / "latest.json"
 PROBE = Path(__file__).with_name("probe.py")
-PACKAGES = ("taut", "numpy", "scipy", "sympy", "casadi", "numba", "llvmlite")
 METHODS = ("rattle", "time-element")
 RATIO, BATCH_RATIO = 1.3, 0.5  # at most, of C's time per step
 
@@ -51,31 +50,6 @@ class Amounts:
 QUICK = Amounts(
     steps=300_000, repeats=5, batch_steps=200, processes=3, cold_processes=1, peer_seconds=5.0
 )
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the table; `limit` is the largest value that meets the target."""
-
-    name: str
-    value: float
-    unit: str
-    limit: float | None = None
-
-    @property
-    def met(self):
-        return None if self.limit is None else self.value <= self.limit
-
-    def __str__(self):
-        line = f"{self.name:<62}{_number(self.value):>9} {self.unit:<4}"
-        if self.limit is None:
-            return line.rstrip()
-        verdict = "met" if self.met else "MISSED"
-        return f"{line}{'≤ ' + _number(self.limit):>9} {self.unit:<4} {verdict}".rstrip()
-
-
-def _number(value):
-    return f"{value:.1e}" if 0 < abs(value) < 1e-3 else f"{value:.4g}"
 
 
 def interleaved(candidates, repeats):
@@ -202,23 +176,6 @@ def process_rows(amounts):
     ]
 
 
-def environment(gcc):
-    """The machine and the versions, as one dict."""
-    cpu = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        names = [line for line in info.read_text().splitlines() if line.startswith("model name")]
-        cpu = names[0].split(":", 1)[1].strip() if names else cpu
-    versions = {name: version(name) for name in PACKAGES}
-    return {
-        "cpu": cpu,
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "gcc": gcc,
-        **versions,
-    }
-
-
 def show(rows):
     """Print rows, and hand them back."""
     print(*rows, sep="\n", end="\n\n", flush=True)
@@ -227,7 +184,7 @@ def show(rows):
 
 def bench(amounts, c, gcc):
     """Measure and print everything; returns what `latest.json` holds."""
-    where = environment(gcc)
+    where = environment(gcc=gcc)
     print(" · ".join(f"{key} {value}" for key, value in where.items()))
     print("Planar double pendulum of Zhong & Gao, Cartesian, 4 coordinates, 2 constraints,")
     print(f"h = {STEP}. Best of {amounts.repeats} repeats; compensated + monitored is taut's work.")
@@ -258,15 +215,6 @@ def bench(amounts, c, gcc):
     }
 
 
-class Tee(io.StringIO):
-    """Standard output that also remembers what was printed."""
-
-    def write(self, text):
-        sys.__stdout__.write(text)
-        sys.__stdout__.flush()
-        return super().write(text)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="measure less of everything")
@@ -284,6 +232,8 @@ def main():
     RESULTS.write_text(json.dumps(results, indent=2, default=float) + "\n")
     if options.paste:
         paste.into_the_docs(printed.getvalue(), results)
+    print("\nWork against precision\n")
+    work_precision.run(options.quick, options.paste)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,143 @@
+"""The peers of the work-precision benchmark solve taut's equations, and curves are read right."""
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import roots_laguerre
+
+from taut.kernel.compile import workshop
+
+FOLDER = Path(__file__).parents[1] / "benchmarks"
+if not FOLDER.exists():
+    pytest.skip("the benchmarks are not in the source archive", allow_module_level=True)
+sys.path.append(str(FOLDER))  # the benchmarks import each other by name
+angles, curves, work_precision = map(import_module, ("angles", "curves", "work_precision"))
+
+CHAINS = [angles.DOUBLE, angles.TRIPLE, angles.chain(5)]
+
+
+@pytest.fixture(params=CHAINS, ids=[c.name for c in CHAINS])
+def chain(request):
+    return request.param
+
+
+def random_state(chain):
+    return np.random.default_rng(chain.links).normal(size=2 * chain.links)
+
+
+def motion(chain, state, turn):
+    """(v, v̇) of the masses, by differences of the positions along θ(s) = θ + s θ̇ + s² θ̈/2."""
+    n, s = chain.links, 1e-3
+    shift = np.arange(-3, 4)[:, None] * s
+    path = chain.places(
+        np.hstack([state[:n] + shift * state[n:] + shift**2 / 2 * turn, np.zeros((7, n))])
+    )
+    first = np.array([-1, 9, -45, 0, 45, -9, 1]) / 60
+    second = np.array([2, -27, 270, -490, 270, -27, 2]) / 180
+    return first @ path / s, second @ path / s**2
+
+
+@pytest.mark.parametrize("form", [angles.by_mass_matrix, angles.by_tensions])
+def test_angles_and_cartesian_coordinates_accelerate_alike(chain, form):
+    state, problem = random_state(chain), chain.taut_problem()
+    found = form(chain)(0.0, state)
+    np.testing.assert_array_equal(found[: chain.links], state[chain.links :])
+    q = chain.places(state)
+    v, acceleration = motion(chain, state, found[chain.links :])
+    system = problem.system
+    values = system.values(problem.parameters)
+    mass = np.repeat(chain.masses, 2)
+    ours, _ = workshop(system).mechanics.accelerations(q, v, mass * v, 0.0, values)
+    np.testing.assert_allclose(np.ravel(ours), acceleration, rtol=0, atol=2e-8)
+
+
+def test_energy_and_start_are_those_of_the_problem(chain):
+    problem = chain.taut_problem()
+    np.testing.assert_allclose(chain.places(chain.start), problem.q0, rtol=0, atol=1e-15)
+    energy = next(f.energy for f in problem.facts if f.energy and f.accuracy < 1e-9)
+    assert chain.energy(chain.start) == pytest.approx(energy, abs=1e-13)
+
+
+def test_the_energy_does_not_change_along_the_motion(chain):
+    state, rates = random_state(chain), angles.by_mass_matrix(chain)
+    step = 1e-4 * rates(0.0, state)
+    slope = (chain.energy(state + step) - chain.energy(state - step)) / 2e-4
+    assert slope == pytest.approx(0, abs=1e-4)
+    wrong = step * np.r_[np.ones(chain.links), 1.01 * np.ones(chain.links)]
+    assert abs(chain.energy(state + wrong) - chain.energy(state - wrong)) / 2e-4 > 1e-3
+
+
+@pytest.mark.parametrize("links", [2, 6, 10])
+def test_small_swings_have_the_frequencies_of_laguerre(links):
+    """ω² = g x with L_N(x) = 0, for equal masses on equal rods."""
+    chain = angles.chain(links)
+    rates, small = angles.by_mass_matrix(chain), 1e-7
+    tilts = [np.r_[small * np.eye(links)[i], np.zeros(links)] for i in range(links)]
+    stiffness = -np.array([rates(0.0, tilt)[links:] for tilt in tilts]).T / small
+    squares = np.sort(np.linalg.eigvals(stiffness).real)
+    np.testing.assert_allclose(squares, roots_laguerre(links)[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("form", ["heyoka_lagrangian", "heyoka_tensions"])
+def test_heyoka_is_given_the_same_equations(chain, form):
+    heyoka = pytest.importorskip("heyoka")
+    variables, rates = zip(*getattr(angles, form)(chain), strict=True)
+    state = random_state(chain)
+    order = [str(v) for v in variables]
+    names = [f"{x}{i}" for x in ("theta", "rate") for i in range(chain.links)]
+    assert order == names
+    found = heyoka.cfunc(list(rates), vars=list(variables))(state)
+    np.testing.assert_allclose(found, angles.by_mass_matrix(chain)(0.0, state), rtol=1e-11)
+
+
+# ---- reading curves ------------------------------------------------------------------------------
+
+
+def law(walls, order=4):
+    return [(wall, wall**-order) for wall in walls]
+
+
+def test_times_at_equal_error_lie_on_the_law():
+    assert curves.time_at(law([1, 2, 4, 8]), 1e-2) == pytest.approx(10**0.5)
+    assert curves.time_at(law([1, 2]), 1e-2) is None
+    assert curves.time_at(law([4, 8]), 1e-2) == 4  # it costs no more than that
+    assert curves.time_at([(1, 0.1), (2, 0.0)], 1e-2) == 2
+    assert curves.time_at([], 1e-2) is None
+
+
+def test_a_curve_that_comes_down_twice_counts_once():
+    assert curves.time_at([(1, 1), (2, 1e-4), (4, 1), (8, 1e-8)], 1e-2) == pytest.approx(2**0.5)
+
+
+def curve(solver, family, factor):
+    """The law of order 4, `factor` times as slow as it could be."""
+    points = [curves.Point("", 0, e, long=[factor * wall]) for wall, e in law([50, 100, 200])]
+    return curves.Curve(solver, family, points)
+
+
+def chains(*factors):
+    """taut takes these multiples of another's time, from two links on."""
+    theirs = curve("theirs", "heyoka", 1)
+    return {links: [curve("ours", "taut", f), theirs] for links, f in enumerate(factors, start=2)}
+
+
+def test_overtaking_is_for_good():
+    said = work_precision.overtaking
+    assert said(chains(3, 2, 1.5), "theirs") == "taut does not overtake theirs up to 4 links"
+    assert "from 2 links" in said(chains(0.5, 0.5), "theirs")
+    assert "from 5 links" in said(chains(0.5, 2, 1.1, 0.9, 0.8), "theirs")
+    assert said(chains(0.5), "nobody") is None
+
+
+def test_the_best_of_a_family_and_its_target():
+    here = [curve("slow", "taut", 7), *chains(2)[2], curve("scipy", "SciPy", 15)]
+    assert curves.best(here, "taut", work_precision.ENERGY)[1] == "ours"
+    assert curves.best(here, "nobody", 1e-8) is None
+    rows = work_precision.targets("here", here)
+    assert [(row.value, row.met) for row in rows] == [
+        (pytest.approx(2), True),
+        (pytest.approx(2 / 15), False),
+    ]
