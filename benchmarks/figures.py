@@ -68,7 +68,7 @@ def _pendulums(curves, amounts):
         short.set_ylim(1e-13, 10)
         long.set_ylim(1e-13, 10)
     handles, labels = grid[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4)
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, handlelength=3)
     return figure
 
 
@@ -96,7 +96,7 @@ def _chains(chains, amounts):
     for axes in (first, *others):
         handles, labels = axes.get_legend_handles_labels()
         found |= {label: handle for handle, label in zip(handles, labels, strict=True)}
-    figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=4)
+    figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=4, handlelength=3)
     return figure
 
 
