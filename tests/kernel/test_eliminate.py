@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from taut.kernel.eliminate import reduce, solve_linear, straightened
+from taut.kernel.eliminate import little_fill, reduce, solve_linear, straightened
 
 SX = ca.SX
 EPS = 2.0**-52
@@ -309,3 +309,36 @@ def test_what_is_not_affine_or_does_not_depend_is_left_alone(expression):
 def test_straightened_without_unknowns():
     e = A + B
     assert straightened(e, SX(0, 1)) is e
+
+
+# ---- the order of elimination --------------------------------------------------------------------
+
+
+def operations(matrix, x):
+    right = SX.sym("b", matrix.shape[0])
+    return ca.Function("f", [x, right], [solve_linear(matrix, right)]).n_instructions()
+
+
+def test_an_arrow_is_eliminated_from_its_tail():
+    """With its dense row and column last it has no fill; first, everything fills."""
+    n, x, h = 12, SX.sym("x"), SX.sym("h")
+    arrow = SX.eye(n) * x
+    arrow[0, :], arrow[:, 0] = x, x
+    order = little_fill(arrow, h)
+    assert order[0] != 0
+    assert order.index(0) >= n - 2
+    assert operations(arrow[order, order], x) < operations(arrow, x) / 5
+
+
+def test_multipliers_and_weak_diagonals_come_after_their_neighbours():
+    """[[m, 0, g], [0, h k, f], [g, f, 0]]: m has a pivot, h k only with a step, 0 never."""
+    m, k, g, f, h = (SX.sym(x) for x in "mkgfh")
+    matrix = SX(3, 3)
+    matrix[2, 2], matrix[1, 1] = m, h * k
+    matrix[0, 1] = matrix[1, 0] = f
+    matrix[0, 2] = matrix[2, 0] = g
+    assert little_fill(matrix, h)[-1] == 0
+    assert set(little_fill(matrix, h)) == {0, 1, 2}
+    chained = SX(2, 2)
+    chained[0, 0], chained[0, 1], chained[1, 0], chained[1, 1] = h * k, f, f, m
+    assert little_fill(chained, h) == [1, 0]

@@ -160,6 +160,7 @@ def test_many_stages_of_many_rods_are_assembled():
     system = taut.System(q, mass=[1] * 2 * n, potential=10 * sum(q[1::2]), constraints=rods)
     shop = workshop(system)
     assert shop.unrolled(CATALOGUE["rattle"])
+    assert shop.unrolled(CATALOGUE["gauss-lobatto-6"])
     assert not shop.unrolled(CATALOGUE["gauss-lobatto-8"])
     start = np.ravel([[i + 1.0, 0.0] for i in range(n)])
     batch = np.stack([start, start])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import casadi as ca
@@ -15,13 +15,14 @@ from taut.kernel.evaluate import Mechanics
 from taut.kernel.fused import FusedProgram, accelerations, fuse
 from taut.kernel.native import Native, compiled
 from taut.kernel.operators import Operators
+from taut.kernel.sparse import analysed
 from taut.kernel.step_code import PAR, lean, map_code, steps_code
 from taut.methods.base import Method
 from taut.model.system import System
 
 SX = ca.SX
 FUSED_LIMIT = 40  # coordinates and constraints up to which a step is unrolled into one kernel
-STAGED_LIMIT = 48  # the same, times stages: beyond that compiling takes many seconds
+STAGED_LIMIT = 30_000  # operations of a solve of all stages: more take many seconds to compile
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +80,25 @@ class Workshop:
 
     def unrolled(self, method: Method) -> bool:
         """Whether steps of this method are unrolled into one kernel."""
-        return self.small and (self.system.n + self.system.c) * method.depth <= STAGED_LIMIT
+        if not self.small or method.depth == 1:
+            return self.small
+        return self._elimination * method.depth**3 <= STAGED_LIMIT
+
+    @cached_property
+    def _elimination(self) -> int:
+        """Operations of a solve for one stage: coordinates and multipliers, with little fill."""
+        ops = Operators(self.system)
+        q, v, p = (SX.sym(name, ops.n) for name in "qvp")
+        t, lam = SX.sym("t"), SX.sym("lam", ops.c)
+        force = ops.force(q, v, p, t)
+        balance = ops.link(q, v, p, t) + force + ops.push(q, t, lam)
+        rows, cols = ca.jacobian(ops.g(q, t), q).sparsity().get_triplet()
+        entries = [ca.jacobian(balance, x).sparsity().get_triplet() for x in (q, v, p)]
+        entries.append(([ops.n + i for i in rows], cols))
+        late = np.repeat([0, 2], [ops.n, ops.c])
+        found = analysed(len(late), [(np.array(i), np.array(j)) for i, j in entries], late)
+        # Velocities and momenta are unknown side by side where forces depend on momenta.
+        return found.operations * (8 if ca.depends_on(force, p) else 1)
 
     def step(
         self,

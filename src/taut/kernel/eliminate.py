@@ -2,6 +2,7 @@
 
 Three tools.  `solve_linear` unrolls Gaussian elimination of a small sparse matrix of SX entries in
 the given order (mass-like blocks first, then the Schur complement of the multipliers).
+`little_fill` finds such an order for the many unknowns of a step with several stages.
 `reduce` walks through the pairs (unknown, residual) of an implicit solve and eliminates every
 unknown whose residual is affine in it with a coefficient matrix free of the other unknowns; what
 remains is left to Newton.  `written_out` puts what was found into an expression.
@@ -13,6 +14,8 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
+
+from taut.kernel.sparse import analysed
 
 SX = ca.SX
 
@@ -70,6 +73,21 @@ def solve_linear(matrix: SX, right: SX) -> SX:
                 total = total - e * x[j]
         x[k] = total * reciprocals[k]
     return ca.vertcat(*x)
+
+
+def little_fill(matrix: SX, h: SX) -> list[int]:
+    """An order in which `solve_linear` needs few operations and no pivots: see `sparse`.
+
+    Unknowns come first whose own equation has them even without a step, then those that it has
+    with one, then multipliers, each after its neighbours.
+    """
+    pattern, without = matrix.sparsity(), ca.substitute(matrix, h, SX(0))
+    late = [
+        (0 if not without[i, i].is_zero() else 1) if pattern.has_nz(i, i) else 2
+        for i in range(matrix.shape[0])
+    ]
+    entries = [np.array(x) for x in pattern.get_triplet()]
+    return analysed(len(late), [(entries[0], entries[1])], np.array(late)).order.tolist()
 
 
 def _by_cofactors(matrix: SX, right: SX) -> SX:

@@ -20,7 +20,7 @@ from typing import Any, cast
 import casadi as ca
 import numpy as np
 
-from taut.kernel.eliminate import reduce, solve_linear, straightened, written_out
+from taut.kernel.eliminate import little_fill, reduce, solve_linear, straightened, written_out
 from taut.kernel.evaluate import AtPoints
 from taut.kernel.operators import Operators, column, translated
 from taut.methods.base import Method, Step
@@ -337,7 +337,9 @@ class _End:
 
 def _newton(step: FusedStep, index: int, z: SX, residual: SX, watch: SX, solved: _Solved) -> Newton:
     slope = ca.jacobian(residual, z)
-    change = solve_linear(slope, -residual)
+    order = little_fill(slope, step.h)
+    back = np.argsort(order).tolist()
+    change = solve_linear(slope[order, order], -residual[order])[back]
     curved = ca.depends_on(ca.substitute(slope, step.h, SX(0)), z)
     # h·|Δwatch| against the size of each coordinate; a sum, so that a NaN is not lost.
     weights = ca.fabs(step.h) / (ca.fabs(step.q) + ca.fabs(step.move) + step.floor)

@@ -46,6 +46,12 @@ class Pattern:
         """Number of entries of the filled pattern."""
         return len(self.column)
 
+    @property
+    def operations(self) -> int:
+        """Multiplications, additions and divisions of a factorisation."""
+        right = self.start[1:] - self.diagonal - 1
+        return int(np.sum(1 + right + 2 * right**2))
+
     def slot(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Slots of entries (row, column) of the original matrix; `slots` for a dropped one."""
         n = len(self.order)
