@@ -22,7 +22,7 @@ DASHES = {
     "SciPy DOP853, NumPy": ":", "SciPy Radau, compiled": "-.",
 }  # fmt: skip
 ENERGY = 3e-8
-DPI, SHADES = 140, 64
+DPI, SHADES = 140, 240
 
 
 def curves_of(results):

@@ -136,7 +136,7 @@ def test_the_best_of_a_family_and_its_target():
     here = [curve("slow", "taut", 7), *chains(2)[2], curve("scipy", "SciPy", 15)]
     assert curves.best(here, "taut", work_precision.ENERGY)[1] == "ours"
     assert curves.best(here, "nobody", 1e-8) is None
-    rows = work_precision.targets("here", here)
+    rows = work_precision.ratios("here", here, {"heyoka": 10, "SciPy": 0.1})
     assert [(row.value, row.met) for row in rows] == [
         (pytest.approx(2), True),
         (pytest.approx(2 / 15), False),
