@@ -59,22 +59,25 @@ def states_at(run: Trajectory, t: Any) -> States:
     order = np.lexsort((times.ravel(), rows))
     starts, which = np.unique(rows[order], return_inverse=True)
     begin = States(run.t[starts], run.q[starts], run.v[starts], run.p[starts])
-    dt = times.ravel()[order] - run.t[rows[order]]
-    dt[dt < 4 * EPS * np.abs(run.t[rows[order]])] = 0.0  # stored times, rounded in other ways
-    found = moved(run, begin, which, dt)
+    wanted = times.ravel()[order]
+    blur = 4 * EPS * np.abs(wanted)  # times of the grid may have been rounded in other ways
+    found = moved(run, begin, which, wanted - run.t[rows[order]], blur)
     back = np.argsort(order)
     shape = (*times.shape, run.system.n)
     return States(times, *(x[back].reshape(shape) for x in found))
 
 
-def moved(run: Trajectory, begin: States, which: np.ndarray, dt: np.ndarray):
-    """(q, v, p) the times `dt` after the states number `which` of `begin`; both ascending."""
+def moved(run: Trajectory, begin: States, which: np.ndarray, dt: np.ndarray, blur=0.0):
+    """(q, v, p) the times `dt` after the states number `which` of `begin`; both ascending.
+
+    A rest of a step that is shorter than `blur` is not made.
+    """
     method, h, n = run.method.steady, run.step, run.system.n
     counts = np.floor(dt / h + 1e-9).astype(np.int64)
     if run.method.pace is not None:
         counts[:] = 0
     rest = dt - counts * h
-    rest[rest < 4 * EPS * h] = 0.0
+    rest[rest < np.maximum(4 * EPS * h, blur)] = 0.0
     shop, out = workshop(run.system), np.empty((len(dt), 3 * n))
     charts: list[Any] = [None] * len(begin.t)
     if method.charted:
