@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         EnergyMomentum,
         ExplicitRK,
         GaussLobatto,
+        GeneralizedAlpha,
         ImplicitTrapezoid,
         LobattoPair,
         Method,
@@ -59,7 +60,8 @@ _ROOMS = {
     "taut.march.trajectory": ("Trajectory",),
     "taut.methods": (
         "Adaptive", "Baumgarte", "Composition", "EnergyMomentum", "ExplicitRK", "GGL",
-        "GaussLobatto", "ImplicitTrapezoid", "LobattoPair", "Method", "PreciseElement",
+        "GaussLobatto", "GeneralizedAlpha", "ImplicitTrapezoid", "LobattoPair", "Method",
+        "PreciseElement",
         "Projected", "Rattle", "SymplecticEuler", "SymplecticRK", "TimeElement", "register",
     ),
     "taut.model": ("Equations", "System", "Term", "coordinates", "momenta", "t", "velocities"),
@@ -70,7 +72,8 @@ _OPEN = ("diagnose", "kernel", "march", "methods", "model", "papers", "problems"
 
 __all__ = [
     "Adaptive", "Baumgarte", "Composition", "ConstraintError", "EnergyMomentum", "Equations",
-    "Event", "ExplicitRK", "FileError", "GGL", "GaussLobatto", "ImplicitTrapezoid",
+    "Event", "ExplicitRK", "FileError", "GGL", "GaussLobatto", "GeneralizedAlpha",
+    "ImplicitTrapezoid",
     "InconsistentStart", "InputError", "Interrupted", "LobattoPair", "Method", "ModelError",
     "PreciseElement", "Projected", "Rattle", "States", "StepError", "SymplecticEuler",
     "SymplecticRK", "System", "TautError", "Term", "TimeElement", "Trajectory", "UnknownName",

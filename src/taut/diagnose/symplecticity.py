@@ -14,6 +14,10 @@ is
 
 zero for a symplectic method.  A method that keeps the form but leaves the manifold is no map of it:
 the components of DΦ T normal to the manifold at the image are counted in the defect as well.
+
+A method that remembers vectors is a map of more than (q, p).  Its Φ is the first step of a run:
+what is remembered is the acceleration v̇(q, p), whose derivative (and that of v) is taken by
+central differences and enters by the chain rule.
 """
 
 from __future__ import annotations
@@ -37,6 +41,7 @@ from taut.march.trajectory import Trajectory
 SX = ca.SX
 DENSE = 60  # coordinates up to which the whole tangent space is used
 PAIRS = 6  # random tangent vectors for larger systems
+NUDGE = 1e-5  # of the size of q and p, for differences
 
 
 class Linearised:
@@ -44,6 +49,8 @@ class Linearised:
 
     def __init__(self, program: FusedProgram) -> None:
         x = ca.vertcat(program.inputs["q"], program.inputs["p"])
+        inherited = program.inputs.get("inherited", SX(0, 1))
+        s = ca.vertcat(program.inputs["v"], inherited) if program.remembers else inherited
         z = ca.vertcat(SX(0, 1), *(newton.unknowns for newton in program.newtons))
         residual = ca.vertcat(SX(0, 1), *(newton.residual for newton in program.newtons))
         q1 = program.inputs["q"] + program.dq
@@ -54,13 +61,13 @@ class Linearised:
         self._inputs = [
             program.inputs[name] for name in ("q", "cq", "p", "v", "t", "t1", "h", "par")
         ]
-        blocks = [ca.jacobian(a, b) for a in (y, residual) for b in (x, z)]
-        self._function = ca.Function("linearised", [*self._inputs, z], blocks)
+        blocks = [ca.jacobian(a, b) for a in (y, residual) for b in (ca.vertcat(x, s), z)]
+        self._function = ca.Function("linearised", [*self._inputs, inherited, z], blocks)
         self._z = z.numel()
 
-    def __call__(self, q, p, v, z, t: float, h: float, par, tangents: np.ndarray) -> np.ndarray:
-        """DΦ · tangents at one state."""
-        blocks = self._function(q, np.zeros_like(q), p, v, t, t + h, h, par, z)
+    def __call__(self, q, p, v, inherited, z, t: float, h: float, par, tangents) -> np.ndarray:
+        """DΦ · tangents at one state; rows below those of q and p are of what follows from them."""
+        blocks = self._function(q, np.zeros_like(q), p, v, t, t + h, h, par, inherited, z)
         yx, yz, rx, rz = (sparse.csc_matrix(block.sparse()) for block in blocks)
         moved = yx @ tangents
         if self._z:
@@ -147,11 +154,34 @@ class Probe:
             chart = best_chart(self.shop.mechanics, q, t, par, run.keep)
         step = self.shop.step(method, keep=run.keep, chart=chart)
         q1, v1, p1, inner = one_step(step, q, v, p, t, h, par)
+        inherited = step.first_inherited(q, p, v, t, par)
+        tangents = np.concatenate([tangents, self._implied(step, q, p, t, tangents)])
         if hasattr(step.program, "last_solution"):
             z = step.program.last_solution(inner)
             given = step.given(par, h)[len(PAR) :]
-            return q1, v1, p1, self._derivative(method, chart)(q, p, v, z, t, h, given, tangents)
-        return q1, v1, p1, LinearisedStages(step.program.machine, q, v, p)(tangents)
+            derivative = self._derivative(method, chart)
+            moved = derivative(q, p, v, inherited, z, t, h, given, tangents)
+            return q1, v1, p1, moved
+        return q1, v1, p1, LinearisedStages(step.program.machine, q, v, p, inherited)(tangents)
+
+    def _implied(self, step, q, p, t: float, tangents: np.ndarray) -> np.ndarray:
+        """Changes of v and of what is remembered along (δq, δp), one below the other."""
+        run, m, n = self.run, self.shop.mechanics, self.run.system.n
+        if not step.program.remembers:
+            return tangents[:0]
+
+        def at(change: np.ndarray) -> np.ndarray:
+            x, y = q + change[:n], p + change[n:]
+            v = m.velocity(x, y, t, run._par)
+            return np.concatenate([v, step.first_inherited(x, y, v, t, run._par)])
+
+        scales = [np.abs(x[np.isfinite(x)]).max() or 1.0 for x in (run.q, run.p)]
+        sizes = [np.abs(x).max(axis=0) for x in (tangents[:n], tangents[n:])]
+        nudges = NUDGE / np.maximum(sizes[0] / scales[0], sizes[1] / scales[1])
+        return np.stack(
+            [(at(e * x) - at(-e * x)) / (2 * e) for e, x in zip(nudges, tangents.T, strict=True)],
+            axis=1,
+        )
 
     def _derivative(self, method, chart) -> Linearised:
         if chart not in self._linearised:
@@ -186,19 +216,25 @@ class Probe:
 class LinearisedStages:
     """The derivative of an assembled step, stage by stage, at the values its bank holds."""
 
-    def __init__(self, machine, q: np.ndarray, v: np.ndarray, p: np.ndarray) -> None:
-        self.machine = machine
+    def __init__(self, machine, q: np.ndarray, v: np.ndarray, p: np.ndarray, inherited) -> None:
+        self.machine, self.n = machine, len(q)
         # The bank now holds the state after the step; its stages began with this one.
         self.bank = machine.floats.copy()
         for name, value in (("q", q), ("v", v), ("p", p), ("cq", 0.0), ("cp", 0.0)):
             at = machine.vectors[name]
             self.bank[at : at + len(q)] = value
+        at = machine.inherited
+        self.bank[at : at + len(inherited)] = inherited
 
     def __call__(self, tangents: np.ndarray) -> np.ndarray:
         """DΦ · tangents, for the step that the machine made last."""
-        at, n = self.machine.vectors, len(tangents) // 2
+        at, n = self.machine.vectors, self.n
         seeds = np.zeros((len(self.bank), tangents.shape[1]))
+        tangents, implied = tangents[: 2 * n], tangents[2 * n :]
         seeds[at["q"] : at["q"] + n], seeds[at["p"] : at["p"] + n] = tangents[:n], tangents[n:]
+        if len(implied):
+            seeds[at["v"] : at["v"] + n] = implied[:n]
+            seeds[self.machine.inherited :][: len(implied) - n] = implied[n:]
         for stage in self.machine.before_sum:
             change, matrix = self._evaluated(stage, seeds)
             if matrix is not None:

@@ -86,6 +86,7 @@ class AssembledProgram:
     unknown_sizes: list[list[int]] = field(default_factory=list)  # of each stage
     substeps: int = 1
     tables: dict[str, tuple[int, int]] = field(default_factory=dict)
+    remembers: int = 0  # vectors that the method remembers from step to step
 
     @property
     def address(self) -> int:
@@ -135,6 +136,11 @@ class _Layout:
         self.end = 0
         for name in ("q", "result", "v", "cq", "p", "cp", "move", "floor"):
             self._place(name, "q")
+        # What the method remembers, and what it hands on: two blocks.
+        remembered = [symbol.name() for symbol in step.remembered.values()]
+        for name in (*remembered, *step.handed):
+            self._place(name, "q")
+        self.inherited = self.bank["floor"] + self.n
         self.scalars = self._reserve(len(SCALARS))
         self.par = self._reserve(len(system.parameters))
         self.tables = {
@@ -209,6 +215,7 @@ class _Layout:
                 stages.append(self._assign_stage(plan))
         stages += self._monitor_stages()
         q, p, v = (SX.sym(name, self.n) for name in "qpv")
+        remembers = len(step.remembered)
         machine = Machine(
             n=self.n,
             c=self.system.c,
@@ -222,11 +229,13 @@ class _Layout:
             stages=stages,
             conservative=self.system.conservative,
             substeps=substeps,
+            inherited=(self.inherited, remembers * self.n, memory),
         )
         guess = _guess_function(guesses, step, q, p, v)
         parts = len(substeps)
+        slots = memory + remembers * self.n
         return AssembledProgram(
-            self.n, memory, machine, guess, self.natives, sizes, parts, self.tables
+            self.n, slots, machine, guess, self.natives, sizes, parts, self.tables, remembers
         )
 
     def _solve_stage(self, plan: SolvePlan, memory: int) -> tuple[Stage, int]:

@@ -63,6 +63,14 @@ class CompiledStep:
         """What the step remembers before its first call: for a state, or for columns of states."""
         return self.program.first_memory(q, p, v)
 
+    def first_inherited(self, q: np.ndarray, p: np.ndarray, v: np.ndarray, t, par) -> np.ndarray:
+        """What the method remembers before its first step: v̇ for each of the vectors."""
+        many = self.program.remembers
+        if not many:
+            return np.zeros((0, *q.shape[1:]))
+        mechanics = workshop(self.system).mechanics
+        return np.concatenate([mechanics.accelerations(q.T, v.T, p.T, t, par)[0].T] * many)
+
 
 class Workshop:
     """Everything compiled for one system (found again by the system's content)."""

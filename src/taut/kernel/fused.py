@@ -7,8 +7,9 @@ LLVM function.
 State of a step, in this order: q, p and v (the result, p and v tangent), the compensation of q,
 the carried momentum (which may lack the part that makes p tangent), its compensation, the last
 move of q, the floor of each coordinate (the smallest size that matters), and for every sub-step
-and every Newton unknown its last three values.  Where steps vary, a clock follows: the time, its
-compensation, and the density ρ that makes the next step h/ρ long.
+and every Newton unknown its last three values.  Then the vectors that the method remembers, if
+any; and where steps vary, a clock: the time, its compensation, and the density ρ that makes the
+next step h/ρ long.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import numpy as np
 from taut.kernel.eliminate import little_fill, reduce, solve_linear, straightened, written_out
 from taut.kernel.evaluate import AtPoints
 from taut.kernel.operators import Operators, column, translated
-from taut.methods.base import Method, Step
+from taut.methods.base import Method, Step, handed_on
 from taut.model.system import System
 
 SX = ca.SX
@@ -74,6 +75,7 @@ class FusedProgram:
     operators: Operators = field(repr=False)
     substeps: tuple[float, ...] = (1.0,)
     pace: SX | None = None  # what the step density grows by, at the end of a step
+    handed: SX = field(default_factory=lambda: SX(0, 1))  # what the method remembers next
 
     @property
     def symbols(self) -> dict[str, SX]:
@@ -88,7 +90,13 @@ class FusedProgram:
     @property
     def slots(self) -> int:
         """Length of the state."""
-        return HEAD * self.n + self.memory * len(self.substeps) + (CLOCK if self.paced else 0)
+        clock = CLOCK if self.paced else 0
+        return HEAD * self.n + self.memory * len(self.substeps) + self.handed.numel() + clock
+
+    @property
+    def remembers(self) -> int:
+        """How many vectors the method remembers from step to step."""
+        return self.handed.numel() // self.n
 
     @property
     def paced(self) -> bool:
@@ -101,7 +109,7 @@ class FusedProgram:
         solved = [
             x for newton in self.newtons for x in (newton.residual, newton.change, newton.measure)
         ]
-        ends = (self.dq, self.dp, self.v1, self.tangent)
+        ends = (self.dq, self.dp, self.v1, self.tangent, self.handed)
         return ca.depends_on(ca.vertcat(*solved, *ends), self.inputs["v"])
 
     def first_memory(self, q: np.ndarray, p: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -147,6 +155,7 @@ class FusedStep:
         self.solves: list[list[tuple[SX, SX]]] = []
         self.watches: list[SX] = []
         self.tables: dict[str, SX] = {}
+        self.remembered: dict[str, SX] = {}
         self.end: dict[str, SX] = {}
 
     def __getattr__(self, name: str) -> Any:
@@ -181,9 +190,13 @@ class FusedStep:
         self.changes.append((change, symbol))
         return symbol
 
-    def advance(self, *, q: SX, p: SX, v: SX, tangent: SX | None = None) -> None:
+    def remember(self, name: str) -> SX:
+        return self.remembered.setdefault(name, SX.sym(name, self.operators.n))
+
+    def advance(self, *, q: SX, p: SX, v: SX, tangent: SX | None = None, remember=None) -> None:
         tangent = SX.zeros(self.operators.n) if tangent is None else tangent
-        self.end = {"dq": q, "dp": p, "v": v, "tangent": tangent}
+        handed = ca.vertcat(SX(0, 1), *handed_on(self.remembered, remember))
+        self.end = {"dq": q, "dp": p, "v": v, "tangent": tangent, "handed": handed}
 
     def split(self, x: SX) -> tuple[SX, SX]:
         assert self.chart is not None
@@ -228,6 +241,9 @@ def fuse(
         "par": ca.vertcat(operators.par, *(ca.vec(table.T) for table in step.tables.values())),
         "memory": ca.vertcat(*(newton.history for newton in newtons)),
     }  # fmt: skip
+    if step.remembered:
+        assert method.pace is None
+        inputs["inherited"] = ca.vertcat(*step.remembered.values())
     return FusedProgram(
         n=operators.n,
         inputs=inputs,
@@ -249,6 +265,7 @@ def fuse(
         operators=operators,
         substeps=method.substeps,
         pace=None if method.pace is None else _pace(system, method, step, *result.values()),
+        handed=end.handed,
     )
 
 
@@ -316,9 +333,11 @@ class _Solved:
         before_p = [(s, e) for s, e in self.step.sums if s is not q1]
         before_end = [(s, e) for s, e in before_p if s is not p1]
         dp = column(self.resolved(end["dp"], before_p))
-        v1, tangent = (column(self.resolved(end[name], before_end)) for name in ("v", "tangent"))
+        v1, tangent, handed = (
+            column(self.resolved(end[name], before_end)) for name in ("v", "tangent", "handed")
+        )
         q1, p1 = (SX.sym("unused", n) if s is None else s for s in (q1, p1))
-        return _End(q1, p1, dq, dp, v1, tangent)
+        return _End(q1, p1, dq, dp, v1, tangent, handed)
 
     def _symbol(self, change: SX) -> SX | None:
         """The symbol of the sum with this increment, if the method asked for it."""
@@ -333,6 +352,7 @@ class _End:
     dp: SX
     v1: SX
     tangent: SX
+    handed: SX
 
 
 def _newton(step: FusedStep, index: int, z: SX, residual: SX, watch: SX, solved: _Solved) -> Newton:

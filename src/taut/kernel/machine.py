@@ -37,8 +37,8 @@ SOLVE, ASSIGN, SUM = 0, 1, 2
 (
     N, C, STAGES, FIRST_STAGE, Q, RESULT, V, CQ, P, CP, Q1, V1, DQ, DP, TANGENT, G, HIDDEN,
     ENERGY, POWER, SCALARS, PAR, PARS, CONSERVATIVE, LANES, IN, OUT, P_END,
-    MOVE, FLOOR, SUBSTEPS, SHARES,
-) = range(HEADER := 31)  # fmt: skip
+    MOVE, FLOOR, SUBSTEPS, SHARES, INHERITED, INHERITED_LENGTH, INHERITED_SLOT,
+) = range(HEADER := 34)  # fmt: skip
 (
     KIND, PARTS, WORK, WORK_LENGTH, SIZE, BLOCKS, LINEAR, MEMORY, HISTORY_AT, ORDER, START, COLUMN,
     DIAGONAL, MIRROR, ROW, RIGHT, BLOCK_TABLE, PART_TABLE, WATCH, IS_CURVED,
@@ -108,8 +108,9 @@ class Machine:
     """Two flat arrays and the address of the function that runs on them."""
 
     def __init__(
-        self, *, n, c, bank, vectors, scalars, parameters, constants, stages, conservative, substeps
-    ) -> None:
+        self, *, n, c, bank, vectors, scalars, parameters, constants, stages, conservative,
+        substeps, inherited,
+    ) -> None:  # fmt: skip
         self.substeps = len(substeps)
         self._ints: list[int] = [0] * HEADER
         self._floats = bank + 1  # the last slot of the bank is always zero
@@ -121,7 +122,7 @@ class Machine:
         last_assign = next(i for i in reversed(ends[:-1]) if vectors["dq"] in stages[i].unknowns)
         ordered = [*stages[: last_assign + 1], None, *stages[last_assign + 1 :]]
         self.before_sum = stages[: last_assign + 1]
-        self.vectors = vectors
+        self.vectors, self.inherited = vectors, inherited[0]
         table = [
             self._stage(s) if s is not None else [SUM] + [0] * (STAGE_LENGTH - 1) for s in ordered
         ]
@@ -131,6 +132,7 @@ class Machine:
             PAR: parameters[0], PARS: parameters[1], CONSERVATIVE: int(conservative), LANES: lanes,
             IN: self._space(widest * lanes), OUT: self._space(longest * lanes),
             SUBSTEPS: self.substeps, SHARES: (shares := self._space(self.substeps)),
+            INHERITED: inherited[0], INHERITED_LENGTH: inherited[1], INHERITED_SLOT: inherited[2],
         }  # fmt: skip
         names = {
             Q: "q", RESULT: "result", V: "v", CQ: "cq", P: "p", CP: "cp",
@@ -388,6 +390,8 @@ def commit(ints, floats):
         floats[ints[MOVE] + i] = floats[ints[DQ] + i]
         floats[ints[V] + i] = floats[ints[V1] + i]
         floats[ints[RESULT] + i] = floats[ints[P_END] + i]
+    at, length = ints[INHERITED], ints[INHERITED_LENGTH]
+    floats[at : at + length] = floats[at + length : at + 2 * length]
 
 
 @njit(nogil=True, cache=True)
@@ -452,6 +456,11 @@ def exchange(ints, floats, state, out):
                     state[at + i] = floats[ints[stage + HISTORY_AT] + i]
                 else:
                     floats[ints[stage + HISTORY_AT] + i] = state[at + i]
+    at, slot, length = ints[INHERITED], ints[INHERITED_SLOT], ints[INHERITED_LENGTH]
+    if out:
+        state[slot : slot + length] = floats[at : at + length]
+    else:
+        floats[at : at + length] = state[slot : slot + length]
 
 
 @njit(nogil=True, cache=True)
@@ -527,7 +536,7 @@ def _steps(context, state, par, notes, count, store, until, every):
     ints = carray(_pointer(where[0]), (where[1],), np.int64)  # pyright: ignore
     floats = carray(_pointer(where[2]), (where[3],), np.float64)  # pyright: ignore
     n = ints[N]
-    slots = HEAD * n
+    slots = HEAD * n + ints[INHERITED_LENGTH]
     for k in range(ints[STAGES]):
         stage = ints[FIRST_STAGE] + STAGE_LENGTH * k
         if ints[stage + KIND] == SOLVE and not ints[stage + LINEAR]:

@@ -16,10 +16,12 @@ import casadi as ca
 from taut.errors import InputError
 from taut.kernel.eliminate import entries, written_out
 from taut.kernel.operators import Local
+from taut.methods.base import handed_on
 from taut.model.system import System
 
 SX = ca.SX
 SCALARS = ("t", "t1", "h")
+RESULTS = ("dq", "dp", "v1", "tangent")  # vectors of the end of a step; no unknown shares them
 FULL_LIMIT = 400  # coordinates up to which a step may multiply by full matrices
 # Arguments that an energy's functions do not look at, by the form of the system.
 IGNORED = {"lagrangian": ("p", "r"), "hamiltonian": ("a",)}
@@ -65,10 +67,11 @@ class AbstractStep:
         self.guesses: dict[str, SX] = {}
         self.end: dict[str, SX] = {}
         self.tables: dict[str, str] = {}
+        self.remembered: dict[str, SX] = {}
 
     def vector(self, name: str, space: str = "q") -> SX:
         """A new abstract vector."""
-        while name in self.symbols:
+        while name in self.symbols or name in RESULTS:
             name += "'"
         symbol = SX.sym(name)
         self.spaces[name], self.symbols[name] = space, symbol
@@ -105,8 +108,21 @@ class AbstractStep:
         self.changes.append((change, symbol))
         return symbol
 
-    def advance(self, *, q: SX, p: SX, v: SX, tangent: SX | None = None) -> None:
-        self.end = {"dq": q, "dp": p, "v1": v, "tangent": SX(0) if tangent is None else tangent}
+    def remember(self, name: str) -> SX:
+        if name not in self.remembered:
+            self.remembered[name] = self.vector(name)
+        return self.remembered[name]
+
+    def advance(self, *, q: SX, p: SX, v: SX, tangent: SX | None = None, remember=None) -> None:
+        ends = (q, p, v, SX(0) if tangent is None else tangent)
+        self.end = dict(zip(RESULTS, ends, strict=True))
+        values = handed_on(self.remembered, remember)
+        self.end |= dict(zip(self.handed, values, strict=True))
+
+    @property
+    def handed(self) -> list[str]:
+        """Names of the vectors that are handed on."""
+        return [f"next {symbol.name()}" for symbol in self.remembered.values()]
 
     def called(self, expression: SX) -> list[Placeholder]:
         """The operators in an expression."""

@@ -83,6 +83,8 @@ class _Writer:
         self.guarded = program.charted or program.paced
         if self.parts == 1:
             self.slots["memory"] = range(HEAD * n, HEAD * n + program.memory)
+        if program.remembers:
+            self.slots["inherited"] = range(program.slots - program.handed.numel(), program.slots)
         if program.paced:
             self.slots["clock"] = range(program.slots - CLOCK, program.slots)
         self.names = CONSERVATIVE if program.conservative else NOTES[:-2]
@@ -399,6 +401,9 @@ class _Writer:
                 e.store(self.own, i, value)
         if program.needs_velocity:
             new["v"] = e.inline(self.rest, [*values, q1, p1])[0]
+        if program.remembers:
+            hand = ca.Function("hand", [*symbols, program.q1, program.p1], [program.handed])
+            new["inherited"] = e.inline(lean(hand), [*values, q1, p1])[0]
         return new
 
     def _picked(self, known: dict[str, list[str]]) -> dict[str, dict[int, str]]:

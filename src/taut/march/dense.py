@@ -4,7 +4,8 @@
 
 (whole steps first, where not every state was stored).  Nothing is interpolated: such a state meets
 the constraints to round-off, is as accurate as the run itself, and comes out at t_{k+1} as the
-stored state does.
+stored state does.  A method that remembers vectors starts afresh at t_k, with the acceleration
+there: as accurate, but what it finds at t_{k+1} is not to the bit the stored state.
 """
 
 from __future__ import annotations
@@ -132,8 +133,10 @@ def _inner(run: Trajectory, step, begin: States) -> np.ndarray:
         memory = step.first_memory(q.T, p.T, v.T).T
     else:
         memory = np.array([step.first_memory(*row) for row in zip(q, p, v, strict=True)])
+    inherited = step.first_inherited(q.T, p.T, v.T, begin.t, run._par).T
     zero, move = np.zeros_like(q), run.step * v
-    return np.ascontiguousarray(np.hstack([q, p, v, zero, p, zero, move, floor, memory]))
+    rows = [q, p, v, zero, p, zero, move, floor, memory, inherited]
+    return np.ascontiguousarray(np.hstack(rows))
 
 
 @njit(nogil=True, cache=True)

@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 
 from taut.errors import InputError, UnknownName
-from taut.kernel.compile import CompiledMap
+from taut.kernel.compile import CompiledMap, workshop
 from taut.kernel.fused import HEAD
 from taut.kernel.operators import translated
 from taut.march import loop
@@ -228,6 +228,9 @@ def _cut(run: Trajectory, watch: Watch, numbers, states: States, records):
     n, zero, end = run.system.n, np.zeros(run.system.n), run.ending
     state = end.states[0].copy()
     state[: (HEAD - 1) * n] = np.concatenate([q, p, v, zero, p, zero, run.step * v])
+    step = workshop(run.system).step(run.method, keep=run.keep, chart=end.charts[0])
+    fresh = step.first_inherited(q, p, v, t, run._par)
+    state[len(state) - len(fresh) :] = fresh
     ending = replace(end, states=[state], short=True, end_step=float(t - records[first, 1]))
     kept = np.flatnonzero(states.t <= t)
     states = States(*(getattr(states, x)[kept] for x in "tqvp"))

@@ -218,7 +218,9 @@ class Run:
     def _inner(self, step: CompiledStep, q, p, v, floor) -> np.ndarray:
         """The inner state before the first step: a column, or one column per trajectory."""
         zero, move = np.zeros_like(q), self.plan.step * v
-        return np.concatenate([q, p, v, zero, p, zero, move, floor, step.first_memory(q, p, v)])
+        inherited = step.first_inherited(q, p, v, self.plan.t0, self.values)
+        memory = step.first_memory(q, p, v)
+        return np.concatenate([q, p, v, zero, p, zero, move, floor, memory, inherited])
 
     def _opened(self, here: Snapshot) -> np.ndarray:
         """The heads of the books at the start."""
@@ -323,6 +325,8 @@ class Run:
         self.compiling += time.perf_counter() - begin
         inner = self._inner(step, q, p, v, q)
         inner[: HEAD * n] = group.state[: HEAD * n, 0]
+        last = n * step.program.remembers
+        inner[len(inner) - last :] = group.state[len(group.state) - last :, 0]
         group.books[0, loop.CHARTS] += 1
         group.use(step, inner)
 
@@ -416,9 +420,8 @@ def one_step(step: CompiledStep, q, v, p, t: float, h: float, par) -> tuple[np.n
     group = Group([0], step, handed(step, par, plan), books, store)
     mechanics = workshop(step.system).mechanics
     (floor,) = smallest_sizes(Snapshot(mechanics, q, v, p, t, par).rows(), h)
-    group.state[:, 0] = np.concatenate(
-        [q, p, v, 0 * q, p, 0 * q, h * v, floor, step.first_memory(q, p, v)]
-    )
+    memory, inherited = step.first_memory(q, p, v), step.first_inherited(q, p, v, t, par)
+    group.state[:, 0] = np.concatenate([q, p, v, 0 * q, p, 0 * q, h * v, floor, memory, inherited])
     group.advance(plan, 1)
     if group.code == loop.FAILED:
         raise StepError("no step could be made", t=t, index=0)

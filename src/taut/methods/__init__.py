@@ -8,6 +8,7 @@ from taut.methods.composition import Composition
 from taut.methods.energy_momentum import EnergyMomentum
 from taut.methods.euler import SymplecticEuler
 from taut.methods.explicit_rk import ExplicitRK
+from taut.methods.generalized_alpha import GeneralizedAlpha
 from taut.methods.ggl import GGL
 from taut.methods.precise import PreciseElement
 from taut.methods.projection import Projected
@@ -26,6 +27,7 @@ __all__ = [
     "GGL",
     "EnergyMomentum",
     "GaussLobatto",
+    "GeneralizedAlpha",
     "ImplicitTrapezoid",
     "LobattoPair",
     "Method",

@@ -9,6 +9,7 @@ A method is one function ``program(step)`` that writes down a step in terms of a
 * ``step.solve((u, residual), …, watch=v)``    residual = 0, each paired with "its" unknown;
 * ``step.advance(q=Δq, p=Δp, v=…)``            the new state, as increments;
 * ``step.table(name) @ x``                     a matrix that depends on h, see `Method.tables`;
+* ``step.remember(name)``                      what the step before handed on under this name;
 
 and of the mechanics, which is a sum of terms (``v``, ``p`` are linked by the Legendre transform):
 
@@ -42,6 +43,7 @@ Elimination, differentiation, Newton and the loop are the engine's business.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -51,6 +53,8 @@ if TYPE_CHECKING:
     from taut.model.system import System
 
 import numpy as np
+
+from taut.errors import InputError
 
 Vector = Any  # a CasADi SX column; methods only add, scale and pass it on
 
@@ -90,12 +94,27 @@ class Step(Protocol):
         """P + Δp as the compensated sum will round it."""
         ...
 
-    def advance(self, *, q: Vector, p: Vector, v: Vector, tangent: Vector | None = None) -> None:
+    def remember(self, name: str) -> Vector:
+        """The vector that the step before handed on; before the first step, the acceleration v̇.
+
+        A step that remembers is no map of (q, p), so it cannot be symmetric.
+        """
+        ...
+
+    def advance(
+        self,
+        *,
+        q: Vector,
+        p: Vector,
+        v: Vector,
+        tangent: Vector | None = None,
+        remember: dict[str, Vector] | None = None,
+    ) -> None:
         """State at the end: increments of q and p, and the velocity there.
 
         `tangent` is a part of Δp in the range of Gᵀ that makes the result tangent.  It belongs to
         the result, but need not be carried into the next step: every method that solves for an
-        impulse Gᵀλ at its start absorbs it there.
+        impulse Gᵀλ at its start absorbs it there.  `remember` hands vectors on to the next step.
         """
         ...
 
@@ -290,6 +309,18 @@ def weighted(weights: Any, vectors: list[Vector]) -> Vector:
     for part in parts[1:]:
         total = total + part
     return total
+
+
+def handed_on(asked: Iterable[str], given: dict[str, Vector] | None) -> list[Vector]:
+    """What a program hands on, in the order in which it asks for it."""
+    names, values = list(asked), given or {}
+    if set(names) != set(values):
+        raise InputError(
+            "a method must hand on what it remembers",
+            expected=f"remember= with {', '.join(names) or 'nothing'}",
+            received=", ".join(values) or "nothing",
+        )
+    return [values[name] for name in names]
 
 
 def moment(step: Step, c: float) -> Any:

@@ -8,6 +8,7 @@ from taut.methods.composition import Composition
 from taut.methods.energy_momentum import EnergyMomentum
 from taut.methods.euler import SymplecticEuler
 from taut.methods.explicit_rk import ExplicitRK
+from taut.methods.generalized_alpha import GeneralizedAlpha
 from taut.methods.ggl import GGL
 from taut.methods.precise import PreciseElement
 from taut.methods.projection import Projected
@@ -46,6 +47,7 @@ METHODS: dict[str, Method] = {
     "baumgarte": Baumgarte(),
     "ggl": GGL(),
     "implicit-trapezoid": ImplicitTrapezoid(),
+    "generalized-alpha": GeneralizedAlpha(),
 }
 for name, method in METHODS.items():
     register(name, method)

@@ -74,7 +74,7 @@ class Projected(Wrapped):
             watch=w,
         )
         correction, v1 = projected(step, q1, p1, t1)
-        step.advance(q=dq, p=landing.dp + correction, v=v1)
+        step.advance(q=dq, p=landing.dp + correction, v=v1, remember=landing.remembered)
 
 
 class _Landing:
@@ -86,5 +86,6 @@ class _Landing:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._step, name)
 
-    def advance(self, *, q: Vector, p: Vector, v: Vector, tangent: Vector | None = None) -> None:
+    def advance(self, *, q: Vector, p: Vector, v: Vector, tangent=None, remember=None) -> None:
         self.dq, self.dp, self.v = q, p, v  # the projection finds the tangent part itself
+        self.remembered = remember
