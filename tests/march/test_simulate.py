@@ -19,6 +19,7 @@ METHODS = [
     "time-element-independent",
     "symplectic-euler",
     "projected-symplectic-euler",
+    "generalized-alpha",
 ]
 ARRAYS = ("t", "q", "v", "p")
 

@@ -57,7 +57,8 @@ def test_claims_are_typed(name):
     assert isinstance(method, Method)
     assert isinstance(method.order, int)
     assert 1 <= method.order <= 12
-    for claim in ("symplectic", "symmetric", "keeps_constraints", "charted"):
+    claims = ("symplectic", "symmetric", "keeps_constraints", "keeps_hidden", "charted")
+    for claim in claims:
         assert isinstance(getattr(method, claim), bool), claim
     assert isinstance(method.source, str)
     assert any(c.isdigit() for c in method.source)  # a year

@@ -31,7 +31,7 @@ px, py = taut.momenta(Q)
 START = {"q0": [1, 0], "v0": [0, 1.5]}
 NEW = [
     "rk4", "dopri5", "dop853", "projected-rk4", "projected-dop853", "baumgarte", "ggl",
-    "implicit-trapezoid",
+    "implicit-trapezoid", "generalized-alpha",
 ]  # fmt: skip
 
 
@@ -363,7 +363,8 @@ def test_order_with_forces_and_a_moving_constraint(name, make):
         assert order - 0.5 < slope < order + (0.5 if order < 5 else 2)
     if CATALOGUE[name].keeps_constraints:
         assert run.certificate.max_g < 2e-15
-        assert run.certificate.max_hidden < 1e-13
+        if CATALOGUE[name].keeps_hidden:
+            assert run.certificate.max_hidden < 1e-13
 
 
 # ------------------------------------------------------------------- what they cost

@@ -41,6 +41,7 @@ from taut.march.trajectory import Trajectory
 SX = ca.SX
 DENSE = 60  # coordinates up to which the whole tangent space is used
 PAIRS = 6  # random tangent vectors for larger systems
+NOTHING = np.zeros(0)
 NUDGE = 1e-5  # of the size of q and p, for differences
 
 
@@ -65,7 +66,9 @@ class Linearised:
         self._function = ca.Function("linearised", [*self._inputs, inherited, z], blocks)
         self._z = z.numel()
 
-    def __call__(self, q, p, v, inherited, z, t: float, h: float, par, tangents) -> np.ndarray:
+    def __call__(
+        self, q, p, v, z, t: float, h: float, par, tangents: np.ndarray, inherited=NOTHING
+    ) -> np.ndarray:
         """DΦ · tangents at one state; rows below those of q and p are of what follows from them."""
         blocks = self._function(q, np.zeros_like(q), p, v, t, t + h, h, par, inherited, z)
         yx, yz, rx, rz = (sparse.csc_matrix(block.sparse()) for block in blocks)
@@ -160,8 +163,7 @@ class Probe:
             z = step.program.last_solution(inner)
             given = step.given(par, h)[len(PAR) :]
             derivative = self._derivative(method, chart)
-            moved = derivative(q, p, v, inherited, z, t, h, given, tangents)
-            return q1, v1, p1, moved
+            return q1, v1, p1, derivative(q, p, v, z, t, h, given, tangents, inherited)
         return q1, v1, p1, LinearisedStages(step.program.machine, q, v, p, inherited)(tangents)
 
     def _implied(self, step, q, p, t: float, tangents: np.ndarray) -> np.ndarray:
@@ -216,7 +218,9 @@ class Probe:
 class LinearisedStages:
     """The derivative of an assembled step, stage by stage, at the values its bank holds."""
 
-    def __init__(self, machine, q: np.ndarray, v: np.ndarray, p: np.ndarray, inherited) -> None:
+    def __init__(
+        self, machine, q: np.ndarray, v: np.ndarray, p: np.ndarray, inherited=NOTHING
+    ) -> None:
         self.machine, self.n = machine, len(q)
         # The bank now holds the state after the step; its stages began with this one.
         self.bank = machine.floats.copy()

@@ -22,7 +22,7 @@ import casadi as ca
 import numpy as np
 
 from taut.errors import InputError
-from taut.kernel.eliminate import written_out
+from taut.kernel.eliminate import curved, written_out
 from taut.kernel.fused import HEAD, HISTORY
 from taut.kernel.machine import Machine, Part, Stage
 from taut.kernel.native import Native, compiled
@@ -244,10 +244,14 @@ class _Layout:
         sizes = [self.sizes[self.spaces[u.name()]] for u in plan.unknowns]
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
         total = int(starts[-1])
+        coefficients = _coefficients(plan.watch, plan.unknowns, self.step.h)
+        slow = not any(coefficients[: len(sizes)])
         parts: list[Contribution] = []
         linear = True
         for number, kind in enumerate(self.kinds):
-            made = self._contribution(number, kind, plan.residuals, plan.unknowns, starts)
+            made = self._contribution(
+                number, kind, plan.residuals, plan.unknowns, starts, slow=slow
+            )
             if made is None:
                 continue
             linear = linear and made.linear
@@ -264,7 +268,6 @@ class _Layout:
             slots = total + 1 + pattern.slot(part.rows, np.maximum(part.cols, 0))
             target = np.where(part.cols >= 0, slots, part.rows)
             finished.append(self._part(part, target))
-        coefficients = _coefficients(plan.watch, plan.unknowns)
         assert linear or any(coefficients), "an iteration that nobody watches"
         history = 0 if linear else HISTORY * total
         stage = Stage(
@@ -338,7 +341,7 @@ class _Layout:
     # ---- kernels -----------------------------------------------------------------------------
 
     def _contribution(
-        self, number: int, kind: Kind, expressions, unknowns, starts, spaces=None
+        self, number: int, kind: Kind, expressions, unknowns, starts, spaces=None, slow=False
     ) -> Contribution | None:
         """What one kind adds to the expressions, and to their derivatives by the unknowns."""
         spaces = spaces or [self.spaces[u.name()] for u in unknowns]
@@ -374,7 +377,7 @@ class _Layout:
             local_unknowns.append(symbol)
             size = self.sizes[self.spaces[u.name()]]
             unknown_index.append(np.where(index == size, starts[-1], starts[j] + index))
-        linear, curved, firm = True, False, set()
+        linear, bent, firm = True, False, set()
         if local_unknowns:
             z = ca.vertcat(*local_unknowns)
             columns = np.hstack(unknown_index) if unknown_index else np.zeros((instances, 0), int)
@@ -382,13 +385,13 @@ class _Layout:
             linear = not ca.depends_on(jacobian, z) if jacobian.nnz() else True
             i, j = (np.array(x, dtype=int) for x in jacobian.sparsity().get_triplet())
             still = ca.sparsify(ca.substitute(jacobian, vectors.scalar("h"), SX(0)))
-            curved = ca.depends_on(still, z)
+            bent = curved(jacobian, z, vectors.scalar("h"), slow)
             firm = self._firm(still, numbers, local_unknowns)
             outputs.append(ca.vertcat(*jacobian.nonzeros()) if len(i) else SX(0, 1))
             rows = np.hstack([rows, rows[:, i]]) if len(i) else rows
             cols = np.hstack([cols, columns[:, j]]) if len(i) else cols
         function, gather = self._compiled_inputs(number, kind, vectors, ca.vertcat(*outputs))
-        return Contribution(function, gather, rows, cols, linear, curved, firm)
+        return Contribution(function, gather, rows, cols, linear, bent, firm)
 
     def _firm(self, still: SX, numbers: list[int], unknowns: list[SX]) -> set[int]:
         """Unknowns with a diagonal block that does not vanish with h."""
@@ -553,13 +556,11 @@ class _LocalVectors:
         return self._elements("parameter", count, "parameter")
 
 
-def _coefficients(watch: SX, unknowns: list[SX]) -> list[float]:
-    """Watch = Σ coefficient · unknown."""
-    found = []
-    for u in unknowns:
-        slope = ca.jacobian(watch, u)
-        found.append(float(slope) if slope.is_constant() else 0.0)
-    return found
+def _coefficients(watch: SX, unknowns: list[SX], h: SX) -> list[float]:
+    """Watch = Σ (cⱼ + h dⱼ) · unknownⱼ: first all c, then all d."""
+    slopes = ca.vertcat(*(ca.jacobian(watch, u) for u in unknowns))
+    parts = ca.substitute(slopes, h, SX(0)), ca.jacobian(slopes, h)
+    return [float(x) if x.is_constant() else 0.0 for e in parts for x in ca.vertsplit(e)]
 
 
 def _guess_function(guesses, step: AbstractStep, q: SX, p: SX, v: SX) -> ca.Function:

@@ -107,6 +107,16 @@ def _by_cofactors(matrix: SX, right: SX) -> SX:
     return ca.vertcat(*(sum(cofactors[i][j] * b[i] for i in range(3)) for j in range(3))) / det
 
 
+def curved(slope: SX, z: SX, h: SX, slow: bool) -> bool:
+    """Whether Newton's matrix changes with the velocities even for h → 0.
+
+    `slow` says that z are accelerations, which change the velocities by h z: then also what is
+    proportional to h counts.
+    """
+    parts = [slope, ca.jacobian(ca.vec(slope), h)] if slow else [slope]
+    return any(ca.depends_on(ca.substitute(x, h, SX(0)), z) for x in parts)
+
+
 def straightened(expression: SX, z: SX) -> SX:
     """`expression` as constant + matrix·z if it is affine in z, so that both can be hoisted."""
     if z.numel() == 0 or expression.numel() == 0:

@@ -21,7 +21,14 @@ from typing import Any, cast
 import casadi as ca
 import numpy as np
 
-from taut.kernel.eliminate import little_fill, reduce, solve_linear, straightened, written_out
+from taut.kernel.eliminate import (
+    curved,
+    little_fill,
+    reduce,
+    solve_linear,
+    straightened,
+    written_out,
+)
 from taut.kernel.evaluate import AtPoints
 from taut.kernel.operators import Operators, column, translated
 from taut.methods.base import Method, Step, handed_on
@@ -360,10 +367,10 @@ def _newton(step: FusedStep, index: int, z: SX, residual: SX, watch: SX, solved:
     order = little_fill(slope, step.h)
     back = np.argsort(order).tolist()
     change = solve_linear(slope[order, order], -residual[order])[back]
-    curved = ca.depends_on(ca.substitute(slope, step.h, SX(0)), z)
     # h·|Δwatch| against the size of each coordinate; a sum, so that a NaN is not lost.
     weights = ca.fabs(step.h) / (ca.fabs(step.q) + ca.fabs(step.move) + step.floor)
     response = ca.jacobian(watch, z)
+    slow = ca.substitute(response, step.h, SX(0)).is_zero()
     if ca.depends_on(response, z):
         measure = ca.dot(ca.fabs(ca.mtimes(response, change)), weights)
     else:  # the bound Σ |Δzⱼ| Σ |∂watchᵢ/∂zⱼ| wᵢ costs less, since the inner sum is a constant
@@ -375,7 +382,8 @@ def _newton(step: FusedStep, index: int, z: SX, residual: SX, watch: SX, solved:
     whole = solved.resolved(ca.vertcat(residual, change, measure))
     count = z.numel()
     parts = whole[:count], whole[count : 2 * count], whole[2 * count :]
-    return Newton(z, parts[0], history, guess, parts[1], parts[2], curved)
+    bent = curved(slope, z, step.h, slow)
+    return Newton(z, parts[0], history, guess, parts[1], parts[2], bent)
 
 
 def _guesses(step: FusedStep, newtons: list[Newton]) -> ca.Function:

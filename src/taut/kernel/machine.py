@@ -333,7 +333,8 @@ def solve(ints, floats, base, stage, part):
             moved, at = 0.0, 0
             for k in range(ints[stage + BLOCKS]):
                 length = ints[ints[stage + BLOCK_TABLE] + 2 * k + 1]
-                weight = floats[ints[stage + WATCH] + k]
+                at_h = ints[stage + WATCH] + ints[stage + BLOCKS] + k
+                weight = floats[ints[stage + WATCH] + k] + h * floats[at_h]
                 if weight != 0.0:
                     moved += weight * row[at + i]
                 at += length

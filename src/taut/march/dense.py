@@ -68,7 +68,7 @@ def states_at(run: Trajectory, t: Any) -> States:
     return States(times, *(x[back].reshape(shape) for x in found))
 
 
-def moved(run: Trajectory, begin: States, which: np.ndarray, dt: np.ndarray, blur=0.0):
+def moved(run: Trajectory, begin: States, which: np.ndarray, dt: np.ndarray, blur: Any = 0.0):
     """(q, v, p) the times `dt` after the states number `which` of `begin`; both ascending.
 
     A rest of a step that is shorter than `blur` is not made.

@@ -77,14 +77,13 @@ class GeneralizedAlpha(Method):
     def program(self, step: Step) -> None:
         h, t1, (alpha_m, alpha_f, beta, gamma) = step.h, step.t1, self.coefficients
         a0, w0 = step.remember("a"), step.remember("w")  # w = v̇
-        v1, p1 = step.unknown("v1", guess=step.v), step.unknown("p1", guess=step.p)
-        w1, r, lam = step.unknown("w1"), step.unknown("r"), step.unknown("lambda", "c")
+        w1, p1 = step.unknown("w1"), step.unknown("p1", guess=step.p)
+        r, lam = step.unknown("r"), step.unknown("lambda", "c")
         a1 = ((1 - alpha_f) * w1 + alpha_f * w0 - alpha_m * a0) / (1 - alpha_m)
         dq = h * (step.v + h * ((0.5 - beta) * a0 + beta * a1))
-        q1 = step.moved(dq)
+        q1, v1 = step.moved(dq), step.v + h * ((1 - gamma) * a0 + gamma * a1)
         step.solve(
             (r, r - step.force(q1, v1, p1, t1) + step.push(q1, t1, lam)),
-            (v1, v1 - step.v - h * ((1 - gamma) * a0 + gamma * a1)),
             (p1, step.link(q1, v1, p1, t1)),
             (w1, step.rate(q1, v1, p1, w1, r, t1)),
             (lam, step.g(q1, t1)),
