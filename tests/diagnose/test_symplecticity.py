@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import taut
+import taut.kernel.compile as compile_room
 from taut.diagnose.symplecticity import (
     Linearised,
     LinearisedStages,
@@ -84,6 +85,22 @@ def test_stagewise_derivative_agrees(name):
     one_step(assembled, q, v, p, 0.0, h, none)
     other = LinearisedStages(assembled.program.machine, q, v, p)(basis)
     assert other == pytest.approx(one, abs=1e-12)
+
+
+def test_stagewise_derivative_of_a_projection(monkeypatch):
+    """At the velocity before it, which no vector of the end of the step overwrites."""
+    u, w, _ = taut.velocities(Q)
+    energy = u**2 / 2 + w**2 / 2 + (u**2 + w**2) ** 2 / 8 + u**2 * w**2 - 3 * y
+    system = taut.System([x, y], lagrangian=energy, constraints=[x**2 + 2 * y**2 - 1])
+    found = []
+    for limit in (40, -1):
+        monkeypatch.setattr(compile_room, "FUSED_LIMIT", limit)
+        run = taut.simulate(
+            system, q0=[1, 0], v0=[0, 0.5], duration=1, step=0.2, method="projected-rk4"
+        )
+        found.append(Probe(run).worst())
+    assert found[0] > 1e-4
+    assert found[1] == pytest.approx(found[0], rel=1e-9)
 
 
 def test_tangent_vectors_stay_on_the_manifold():

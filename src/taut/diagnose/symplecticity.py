@@ -265,7 +265,7 @@ class LinearisedStages:
             forward = part.function.forward(1)(
                 np.repeat(inputs, many, axis=1),
                 np.repeat(values, many, axis=1),
-                np.moveaxis(slopes, 0, 1).reshape(len(inputs), -1),
+                np.moveaxis(slopes, 0, 1).reshape(len(inputs), many * len(part.gather)),
             )
             forward = np.moveaxis(np.array(forward).reshape(len(values), -1, many), 0, 1)
             is_value = part.cols < 0
