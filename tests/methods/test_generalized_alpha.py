@@ -138,11 +138,11 @@ def test_rho_of_one_is_weakly_unstable_with_constraints():
     assert go(method=GeneralizedAlpha(0.9), duration=4).certificate.max_hidden < 0.2 * worst[0]
 
 
-def test_near_one_only_the_stabilised_form_is_to_be_trusted():
+def test_in_coarse_steps_only_the_stabilised_form_is_to_be_trusted():
     """A swinging pendulum in coarse steps: the published form gains energy, a lot of it."""
-    for rho, gains in ((0.8, False), (0.9, True)):
+    for rho, h, gains in ((0.8, 0.05, False), (0.9, 0.05, True), (0.8, 0.1, True)):
         plain, tangent = (
-            go(method=GeneralizedAlpha(rho, s), duration=20, step=0.05).energy for s in (0, 1)
+            go(method=GeneralizedAlpha(rho, s), duration=20, step=h).energy for s in (0, 1)
         )
         assert tangent[-1] < tangent[0]
         assert (plain.max() > 100) == gains

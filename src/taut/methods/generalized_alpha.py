@@ -14,8 +14,9 @@ is of order 2 and damps low frequencies as little as that allows.  Before the fi
 the exact motion; a is then off by O(h), which leaves q and v at order 2.
 
 Nothing asks for G v = 0: the velocity leaves the constraints by O(h²), and the energy is damped.
-For ρ = 1 nothing damps: all roots of the multipliers' recursion lie at −1, and errors grow with
-the number of steps.  `stabilised` adds an impulse −G(q₁)ᵀμ at the end such that G v₁ + ∂g/∂t = 0.
+All roots of the recursion in the direction of the constraints lie at −ρ.  For ρ = 1 errors grow
+with the number of steps, and for ρ < 1 the steps must be fine, the finer the nearer ρ is to 1.
+`stabilised` adds an impulse −G(q₁)ᵀμ at the end such that G v₁ + ∂g/∂t = 0, and cures this.
 
 Source: Chung & Hulbert 1993, J. Appl. Mech. 60, 371 (the method); Arnold & Brüls 2007, Multibody
 Syst. Dyn. 18, 185 (with constraints, order 2); Lunk & Simeon 2006, ZAMM 86, 772 (both constraints).
