@@ -20,6 +20,7 @@ NAMES = ("q", "v", "p", "a", "r", "lam")
 OPERATORS = {
     "link": "qvp",
     "force": "qvp",
+    "pull": "qvp",
     "rate": "qvpar",
     "respond": "qvpar",
     "g": "q",
@@ -138,6 +139,7 @@ class ByHand:
         self.formulas = {
             "link": -slope,
             "force": force,
+            "pull": force - f,
             "rate": -total,
             "respond": -response,
             "g": g,
@@ -241,6 +243,7 @@ def test_operators_by_name_add_the_vector_that_belongs_to_no_term(case):
         "rate": (ops.rate(q, v, p, a, r, t), x[first[1]]),
         "respond": (ops.respond(q, v, p, a, r, t), x[first[1]]),
         "force": (ops.force(q, v, p, t), 0),
+        "pull": (ops.apply("pull", t, q=q, v=v, p=p), 0),
         "g": (ops.g(q, t), 0),
         "size": (ops.apply("size", t, q=q), 0),
         "push": (ops.push(q, t, lam), 0),
