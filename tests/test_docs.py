@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from taut.methods import CATALOGUE
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -90,3 +92,20 @@ def test_the_benchmarks_of_the_readme_are_those_of_their_page():
     assert len(ours) == 11
     for one, two in zip(ours, theirs, strict=True):  # the page shows four digits
         assert abs(float(one) - float(two)) <= 0.011 * max(1.0, float(two) / 10)
+
+
+@pytest.mark.parametrize("name", sorted(CATALOGUE))
+def test_the_verification_page_has_every_method(name):
+    """Written by docs/verification.py; what it measured fits what is claimed today."""
+    rows = [
+        [cell.strip() for cell in line.strip("|\n ").split("|")]
+        for line in (ROOT / "docs" / "verification.md").read_text().splitlines()
+        if line.startswith(f"| `{name}` |")
+    ]
+    assert len(rows) == 2
+    order, kept = rows
+    assert int(order[1]) == CATALOGUE[name].order
+    for measured in order[2:4]:
+        assert float(measured) == pytest.approx(CATALOGUE[name].order, abs=0.6)
+    assert (float(kept[1]) < 1e-14) == CATALOGUE[name].keeps_constraints
+    assert (float(kept[4]) < 1e-12) == CATALOGUE[name].symplectic

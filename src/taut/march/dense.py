@@ -98,7 +98,7 @@ def moved(run: Trajectory, begin: States, which: np.ndarray, dt: np.ndarray, blu
             t = float(begin.t[which[mine[done]]])
             raise StepError(
                 f"no step could be made from t = {t:g}",
-                expected="Newton to converge to a finite state near the one before",
+                expected="a finite state near the one before, and Newton to find it",
                 received=f"method {method.name}, a step of {rest[mine[done]]:g}",
                 t=t,
                 index=int(counts[mine[done]]),
