@@ -146,6 +146,8 @@ def test_in_coarse_steps_only_the_stabilised_form_is_to_be_trusted():
         )
         assert tangent[-1] < tangent[0]
         assert (plain.max() > 100) == gains
+    tangent = go(method=GeneralizedAlpha(1, True), duration=200, step=0.05).energy
+    assert tangent.max() > 10  # without any damping it only takes longer
 
 
 # ------------------------------------------------------------------- the velocity

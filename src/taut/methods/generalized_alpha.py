@@ -16,7 +16,8 @@ the exact motion; a is then off by O(h), which leaves q and v at order 2.
 Nothing asks for G v = 0: the velocity leaves the constraints by O(h²), and the energy is damped.
 All roots of the recursion in the direction of the constraints lie at −ρ.  For ρ = 1 errors grow
 with the number of steps, and for ρ < 1 the steps must be fine, the finer the nearer ρ is to 1.
-`stabilised` adds an impulse −G(q₁)ᵀμ at the end such that G v₁ + ∂g/∂t = 0, and cures this.
+`stabilised` adds an impulse −G(q₁)ᵀμ at the end such that G v₁ + ∂g/∂t = 0, which allows much
+coarser ones.
 
 Source: Chung & Hulbert 1993, J. Appl. Mech. 60, 371 (the method); Arnold & Brüls 2007, Multibody
 Syst. Dyn. 18, 185 (with constraints, order 2); Lunk & Simeon 2006, ZAMM 86, 772 (both constraints).
