@@ -7,6 +7,7 @@ import pytest
 import taut
 from taut.methods import AUTO, CATALOGUE, method_of
 from taut.methods.base import Method
+from taut.methods.catalogue import METHODS
 
 
 def test_names_of_the_contract():
@@ -83,7 +84,7 @@ def test_claims_of_the_methods():
 
 
 def test_keys_tell_options_apart():
-    keys = [m.key for m in CATALOGUE.values()]
+    keys = [m.key for m in METHODS.values()]  # users may register one twice
     assert len(set(keys)) == len(keys)
     assert taut.Rattle().key == "rattle()"
     assert taut.TimeElement(quadrature="midpoint").key == (

@@ -273,19 +273,15 @@ def _explained(error: BaseException, partial: Trajectory, run: Run) -> BaseExcep
     which = np.flatnonzero(failed >= 0)
     index = int(failed[which].min())
     t = run.plan.t0 + index * run.plan.step
+    away = ""
     if run.method.pace is not None:
-        t = float(partial.t[-1])
+        t, away = float(partial.t[-1]), ", or a scale that stays away from zero"
     many = "" if partial.batch is None else f" for trajectories {which[:8].tolist()}"
     return StepError(
         f"no step could be made at t = {t:g} (step {index}){many}",
         expected="a finite state near the one before, and Newton to find it",
         received=f"method {run.method.name}, step {run.plan.step:g}",
-        remedy=(
-            "use a smaller step"
-            if run.method.pace is None
-            else "use a smaller step, or a scale that stays away from zero"
-        )
-        + "; error.partial holds the trajectory up to here",
+        remedy=f"use a smaller step{away}; error.partial holds the trajectory up to here",
         t=t,
         index=index,
         partial=partial,
