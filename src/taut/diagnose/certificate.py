@@ -193,7 +193,7 @@ class Certificate:
         if run.method.pace is not None and run.every == 1 and len(run.t) > 2:
             sizes = np.diff(run.t)[:-1]
             value = f"{sizes.min():.2g} … {sizes.max():.2g}, in the mean {sizes.mean():.2g}"
-            rows.append(("step sizes", value, "reversible"))
+            rows.append(("step sizes", value, "" if run.system.forced else "reversible"))
         if self.iterations:
             part = " in a part of it" if len(run.method.substeps) > 1 else ""
             value = f"{self.iterations:.2f} per step, at most {self.most_iterations}{part}"

@@ -129,6 +129,10 @@ class FusedProgram:
         """What the step density grows by per unit of h, at one state."""
         return float(cast(ca.DM, self.pace_function(q, p, v, t, par)))
 
+    def density_after(self, density: float, dt: float, q, p, v, t: float, par: np.ndarray) -> float:
+        """The density at a state dt after the last one, had this been a part of its step."""
+        return density * (1.0 + dt * self.pace_at(q, p, v, t, par))
+
     @cached_property
     def pace_function(self) -> ca.Function:
         """(q, p, v, t₁, parameters) → `pace`."""

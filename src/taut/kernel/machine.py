@@ -23,9 +23,12 @@ from numba.extending import intrinsic
 from taut.kernel.fused import HEAD, HISTORY
 from taut.kernel.sparse import Pattern, factorise, substitute
 from taut.kernel.step_code import (
+    BENT,
     FALLING,
+    FIRST,
     LIMIT,
     NEVER,
+    NEXT,
     NOTES,
     ROUNDOFF,
     SMALL,
@@ -356,10 +359,11 @@ def solve(ints, floats, base, stage, part):
         row[:] = 0.0
         if ints[stage + LINEAR]:
             return 0
-        bound = max(ROUNDOFF, min(SMALL, FALLING * last))
-        if iteration == 0 and ints[stage + IS_CURVED]:
-            bound = 0.0
-        if measure <= bound or (measure <= STALLED and measure >= STALL_RATIO * last):
+        bound = max(ROUNDOFF, min(BENT if ints[stage + IS_CURVED] else SMALL, FALLING * last))
+        if iteration == 0:
+            bound = 0.0 if ints[stage + IS_CURVED] else FIRST
+        final = measure * measure * measure <= NEXT * last * last
+        if (measure <= bound and final) or (measure <= STALLED and measure >= STALL_RATIO * last):
             return iteration + 1
         if not measure < 1e290:
             return -1

@@ -33,8 +33,11 @@ and the state ends with a clock: t, its compensation, and the density ρ.  A ste
 it ρ grows by h·G.  The function returns when the next step would go beyond the end; the chart's
 condition is then the number of steps that there is room for.
 
-Newton stops when h·|Δwatch|, relative to the coordinates, is below 1e−8 and has fallen by a factor
-of 1000 (the next update would be below round-off), or when it is below 1e−7 and no longer falls.
+Newton stops when h·|Δwatch|, relative to the coordinates, is below 1e−8, has fallen by a factor of
+1000, and so far that the next update would be below round-off if they fall quadratically; or when
+it is below 1e−7 and no longer falls.
+The first iteration has no other to compare with, and coordinates may be large against the scale on
+which forces and constraints bend (an angle that winds, a body far away): it must be below 1e−12.
 """
 
 from __future__ import annotations
@@ -47,6 +50,9 @@ from taut.kernel.emit import Emitter
 from taut.kernel.fused import CLOCK, HEAD, HISTORY, FusedProgram, Newton
 
 SMALL, FALLING, ROUNDOFF, STALLED, STALL_RATIO = 1e-8, 1e-3, 1e-14, 1e-7, 0.6
+NEXT = 1e-16  # what the next update may be
+FIRST = 1e-12  # enough in the first iteration, which no other tells how quickly it converges
+BENT = 1e-11  # as SMALL, where equations are nonlinear in the velocities
 NEVER = 1e300  # the measure before the first iteration
 LIMIT = 25
 PAR = ("t0", "k", "h", "threshold")
@@ -497,17 +503,16 @@ class _Writer:
         e.do(f"{done} = phi {e.mask} [ {e.splat('false')}, %{before} ], [ {done_next}, %{loop} ]")
         e.do(f"{trips} = phi {e.type} [ {iterations}, %{before} ], [ {trips_next}, %{loop} ]")
         e.do(f"{count} = phi i64 [ 0, %{before} ], [ {count_next}, %{loop} ]")
-        bound = _bound(e, last)
-        if newton.curved:
-            bound = e.select(e.compare("oge", last, e.constant(NEVER)), e.constant(0.0), bound)
+        bound = _bound(e, last, BENT if newton.curved else SMALL)
+        first = e.constant(0.0 if newton.curved else FIRST)
+        bound = e.select(e.compare("oge", last, e.constant(NEVER)), first, bound)
         change, (measure,) = graph.emit_late(e, [*values, z], early)
         for a, b, d in zip(z, z_next, change, strict=True):
             moved = e.put(f"fadd {e.type} {a}, {d}")
             e.do(f"{b} = select {e.mask} {done}, {e.type} {a}, {e.type} {moved}")
         e.do(f"{measured} = select {e.mask} {done}, {e.type} {last}, {e.type} {measure}")
-        arrived = e.put(
-            f"or {e.mask} {e.compare('ole', measure, bound)}, {_stalled(e, measure, last)}"
-        )
+        near = e.put(f"and {e.mask} {e.compare('ole', measure, bound)}, {_final(e, measure, last)}")
+        arrived = e.put(f"or {e.mask} {near}, {_stalled(e, measure, last)}")
         e.do(f"{done_next} = or {e.mask} {done}, {arrived}")
         step = e.select(done, e.constant(0.0), e.constant(1.0))
         e.do(f"{trips_next} = fadd {e.type} {trips}, {step}")
@@ -575,11 +580,18 @@ def lean(function: ca.Function) -> ca.Function:
     return ca.Function(function.name(), inputs, ca.cse(list(outputs)))
 
 
-def _bound(e: Emitter, last: str) -> str:
+def _bound(e: Emitter, last: str, small: float) -> str:
     """What the measure must not exceed, given the one before, for the next to be round-off."""
     falling = e.put(f"fmul {e.type} {last}, {e.constant(FALLING)}")
-    quick = e.select(e.compare("olt", falling, e.constant(SMALL)), falling, e.constant(SMALL))
+    quick = e.select(e.compare("olt", falling, e.constant(small)), falling, e.constant(small))
     return e.select(e.compare("ogt", quick, e.constant(ROUNDOFF)), quick, e.constant(ROUNDOFF))
+
+
+def _final(e: Emitter, measure: str, last: str) -> str:
+    """Whether the next update, m³/last² if they fall quadratically, would be below round-off."""
+    cube = e.put(f"fmul {e.type} {measure}, {e.put(f'fmul {e.type} {measure}, {measure}')}")
+    square = e.put(f"fmul {e.type} {last}, {last}")
+    return e.compare("ole", cube, e.put(f"fmul {e.type} {square}, {e.constant(NEXT)}"))
 
 
 def _stalled(e: Emitter, measure: str, last: str) -> str:

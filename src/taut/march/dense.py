@@ -84,6 +84,8 @@ def moved(run: Trajectory, begin: States, which: np.ndarray, dt: np.ndarray, blu
     if method.charted:
         pairs = zip(begin.q, begin.t, strict=True)
         charts = [best_chart(shop.mechanics, q, t, run._par, run.keep) for q, t in pairs]
+    if method.charted and np.any(counts > 0):  # charts may have to be changed on the way
+        return _one_by_one(run, begin, which, counts, rest)
     for chart in set(charts):
         step = shop.step(method, keep=run.keep, chart=chart)
         own = [i for i, x in enumerate(charts) if x == chart]
@@ -105,6 +107,22 @@ def moved(run: Trajectory, begin: States, which: np.ndarray, dt: np.ndarray, blu
             )
         out[mine] = found
     return out[:, :n], out[:, 2 * n :], out[:, n : 2 * n]
+
+
+def _one_by_one(run: Trajectory, begin: States, which, counts, rest):
+    """The same, each step in the best chart of its start."""
+    from taut.march.run import one_step
+
+    shop, found = workshop(run.system), []
+    for i, count, last in zip(which, counts, rest, strict=True):
+        q, v, p, t = begin.q[i], begin.v[i], begin.p[i], float(begin.t[i])
+        for h in [run.step] * int(count) + ([float(last)] if last > 0.0 else []):
+            chart = best_chart(shop.mechanics, q, t, run._par, run.keep)
+            step = shop.step(run.method, keep=run.keep, chart=chart)
+            q, v, p, _ = one_step(step, q, v, p, t, h, run._par)
+            t += h
+        found.append((q, v, p))
+    return tuple(np.array([x[k] for x in found]) for k in range(3))
 
 
 def _made(run: Trajectory, step, inner, times, which, counts, rest, found) -> int:

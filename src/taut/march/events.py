@@ -17,7 +17,7 @@ from numba import njit
 
 from taut.errors import InputError, UnknownName
 from taut.kernel.compile import CompiledMap, workshop
-from taut.kernel.fused import HEAD
+from taut.kernel.fused import CLOCK, HEAD
 from taut.kernel.operators import translated
 from taut.march import loop
 from taut.march.call import call_map
@@ -54,7 +54,7 @@ class Event:
     name: str | None = None
 
     def __post_init__(self) -> None:
-        if self.direction not in DIRECTIONS:
+        if not isinstance(self.direction, str) or self.direction not in DIRECTIONS:
             raise UnknownName("direction", str(self.direction), DIRECTIONS)
 
     @property
@@ -160,7 +160,9 @@ def _march(
 
 def watched(system: System, events: Any) -> tuple[Event, ...]:
     """The events of a call, checked."""
-    if isinstance(events, Event):
+    if events is None:
+        events = ()
+    elif isinstance(events, Event):
         events = [events]
     elif isinstance(events, Mapping):
         events = [
@@ -230,9 +232,19 @@ def _cut(run: Trajectory, watch: Watch, numbers, states: States, records):
     state[: (HEAD - 1) * n] = np.concatenate([q, p, v, zero, p, zero, run.step * v])
     step = workshop(run.system).step(run.method, keep=run.keep, chart=end.charts[0])
     fresh = step.first_inherited(q, p, v, t, run._par)
-    state[len(state) - len(fresh) :] = fresh
-    ending = replace(end, states=[state], short=True, end_step=float(t - records[first, 1]))
+    if run.method.pace is None:
+        state[len(state) - len(fresh) :] = fresh
+    else:
+        begun, size = records[first, 1:3]
+        density = step.program.density_after(run.step / size, t - begun, q, p, v, t, run._par)
+        state[-CLOCK:] = t, 0.0, density
+    # What changed its sign after the cut has not done so yet.
     kept = np.flatnonzero(states.t <= t)
+    here = watch.values(States(np.array([t]), q[None], v[None], p[None]), run._par)[0]
+    fired = numbers[kept[records[kept, 1] == records[first, 1]]]
+    waiting = np.setdiff1d(np.arange(len(watch.events)), fired)
+    watch.signs[waiting] = np.where(here == 0.0, watch.signs, np.sign(here))[waiting]
+    ending = replace(end, states=[state], short=True, end_step=float(t - records[first, 1]))
     states = States(*(getattr(states, x)[kept] for x in "tqvp"))
     run = replace(run, t=np.append(run.t[:rows], t), **joined, ending=ending)
     return run, states, kept

@@ -78,6 +78,13 @@ class PacedRun(Run):
         here = super()._inner(step, q, p, v, floor)
         pace = step.program.pace_at(q[:, 0], p[:, 0], v[:, 0], self.t0, self.values)
         density = 1.0 + 0.5 * self.plan.step * pace
+        if not 0.0 < density < 100.0:
+            raise InputError(
+                "the scale changes too quickly at the start",
+                expected="a scale that changes little within a step",
+                received=f"d/dt ln(scale) = {-pace:.3g} with a step of {self.plan.step:g}",
+                remedy="use a smaller step, or another scale",
+            )
         return np.concatenate([here, np.array([[self.t0], [0.0], [density]])])
 
     # ---- marching ----------------------------------------------------------------------------
@@ -86,7 +93,10 @@ class PacedRun(Run):
         count, begun = self.chunk, group.state[-CLOCK, 0]
         ticked, whole = 0, self.plan.t0 - begun
         bar.expect(TICKS - MOST)
-        while not self.stopping:
+        if whole * group.state[-1, 0] < (1.0 - SLACK) * self.plan.step:  # no room for a whole step
+            self._land(group)
+            group.code = group.code or loop.CHART
+        while not self.stopping and group.code == loop.DONE:
             self._make_room(group, count)
             begin, before = time.perf_counter(), group.done
             group.advance(self.plan, count, self.watch)
@@ -103,7 +113,7 @@ class PacedRun(Run):
             if spent < CHUNK_SECONDS and group.done - before == count:
                 count *= 4
         self._keep_last(group)
-        self.total = group.done if group.code != loop.FAILED else group.done + 1
+        self.total = group.done + (group.code not in (loop.CHART, EVENT))
 
     def _make_room(self, group: Group, count: int) -> None:
         """So that `count` more steps can be stored."""
@@ -128,15 +138,20 @@ class PacedRun(Run):
         last = Group([0], step, given, group.books, np.zeros((1, 3 * n, 1)))
         q, p, v = np.split(group.state[: 3 * n, 0], 3)
         last.state[:, 0] = np.concatenate([group.state[: HEAD * n, 0], step.first_memory(q, p, v)])
-        last.advance(plan, 1)
+        last.advance(plan, 1, self.watch)
         if last.done == 0:
-            group.code = loop.FAILED
+            group.code, group.books[0, loop.FAILED_AT] = loop.FAILED, group.done
             return
+        if last.code == EVENT:
+            group.code = EVENT
         group.state[: HEAD * n] = last.state[: HEAD * n]
         # The density where the next step begins, had this one been a part of it.
         q, p, v = np.split(group.state[: 3 * n, 0], 3)
-        pace = group.step.program.pace_at(q, p, v, self.plan.t0, self.values)
-        group.state[-CLOCK:, 0] = self.plan.t0, 0.0, density * (1.0 + rest * pace)
+        group.state[-CLOCK:, 0] = (
+            self.plan.t0,
+            0.0,
+            group.step.program.density_after(density, rest, q, p, v, self.plan.t0, self.values),
+        )
         group.done += 1
 
     def _keep_last(self, group: Group) -> None:

@@ -195,7 +195,8 @@ def continued(run: Trajectory, duration: float, progress: Any = None) -> Traject
             remedy="simulate from its last state with a smaller step"
             + ("" if run.batch is None else "; the others go on alone: run[i].continue_(…)"),
         )
-    if isinstance(duration, float | int) and 0 < duration < run.step * (1 - 1e-9):
+    short = isinstance(duration, float | int) and 0 < duration < run.step * (1 - 1e-9)
+    if short and run.method.pace is None:
         raise InputError(
             "the run cannot go on for less than a step",
             expected=f"duration ≥ step = {run.step:g}",
@@ -208,7 +209,11 @@ def continued(run: Trajectory, duration: float, progress: Any = None) -> Traject
         run = _went_on(run, plan, ending.steps, plan.rows_up_to(plan.first, run.t), progress)
         ending = run.ending
     if run.method.pace is not None:
-        plan = Plan.of(float(run.t[-1]), duration, run.step, run.every)
+        begin = float(run.t[-1])
+        if short:
+            plan = Plan(begin, run.step, float(duration), 0, 1, run.every)
+        else:
+            plan = Plan.of(begin, duration, run.step, run.every)
         return _went_on(run, plan, ending.steps, len(run.t), progress)
     # After a shortened last step the grid of times starts anew at the last state.
     steps = np.zeros_like(ending.steps) if ending.short else ending.steps
@@ -238,6 +243,8 @@ def _went_on(run: Trajectory, plan: Plan, steps: np.ndarray, joint: int, progres
     )
     joined = replace(
         more,
+        tolerance=run.tolerance,
+        t0=run.t0 if run.method.pace is not None else more.t0,
         t=np.concatenate([run.t[:joint], more.t]),
         **{
             name: np.concatenate([getattr(run, name)[..., :joint, :], getattr(more, name)], axis=-2)

@@ -18,6 +18,7 @@ VIII.3.2.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -58,8 +59,11 @@ class Adaptive(Wrapped):
                 received=base.label,
                 remedy='use "rattle", "gauss-lobatto-4", or a composition of them',
             )
-        scale = None if self.scale is None else sp.sympify(self.scale)
-        if scale is None or not scale.free_symbols:
+        scale: Any = None
+        if isinstance(self.scale, str | sp.Expr):
+            with suppress(sp.SympifyError, SyntaxError, TypeError):
+                scale = sp.sympify(self.scale)
+        if not isinstance(scale, sp.Expr) or not scale.free_symbols:
             raise InputError(
                 "there is nothing to control the steps by",
                 expected="scale=…, an expression that steps are to be proportional to",

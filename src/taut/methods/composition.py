@@ -110,17 +110,20 @@ class Composition(Wrapped):
 
     def __post_init__(self) -> None:
         base = method_of(self.base)
-        if self.order not in BEST:
+        if not isinstance(self.order, int | float) or self.order not in BEST:
             raise UnknownName("order of a composition", str(self.order), [str(x) for x in BEST])
+        object.__setattr__(self, "order", int(self.order))
         scheme = BEST[self.order] if self.scheme is None else str(self.scheme)
         own = [name for name in SCHEMES if name.startswith(str(self.order))]
         if scheme not in own:
             raise UnknownName(f"scheme of order {self.order}", scheme, own)
-        if not base.symmetric or base.tabled or base.order >= self.order:
+        fit = base.symmetric and base.keeps_hidden and not base.tabled and base.pace is None
+        if not fit or base.order >= self.order:
             raise InputError(
                 f"{base.name} cannot be composed to order {self.order}",
                 expected="a symmetric method of lower order, without tables for one step size",
-                received=f"order {base.order}, {'' if base.symmetric else 'not '}symmetric",
+                received=f"{base.label}: order {base.order}, "
+                + ("fit" if fit else "with p not tangent" if base.symmetric else "not symmetric"),
                 remedy='use "rattle", or another symmetric method of the catalogue',
             )
         object.__setattr__(self, "base", base)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
+from taut.errors import InputError
 from taut.methods.base import Method, Step, Vector, Wrapped, projected
 from taut.methods.registry import method_of
 
@@ -39,7 +40,15 @@ class Projected(Wrapped):
     source: ClassVar[str] = "Hairer, Lubich & Wanner 2006, IV.4 and VII.1"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "base", method_of(self.base))
+        base = method_of(self.base)
+        if base.pace is not None:
+            raise InputError(
+                "steps of varying size are not projected",
+                expected="a method with steps of one size",
+                received=base.label,
+                remedy="symmetric methods of the catalogue keep the constraints by themselves",
+            )
+        object.__setattr__(self, "base", base)
 
     @property
     def inner(self) -> Method:

@@ -17,11 +17,13 @@ def register(name: str, method: Method) -> None:
     >>> import taut
     >>> taut.register("suzuki", taut.Composition("rattle", order=4, scheme="45"))
     """
-    if not isinstance(name, str) or not name.strip() or name == "auto":
+    if not isinstance(name, str) or name != name.strip() or name in ("", "auto"):
         raise InputError("that cannot be a method's name", expected="a word", received=repr(name))
     if not isinstance(method, Method):
         raise _no_method(method)
-    if CATALOGUE.get(name, method) != method:
+    taken = CATALOGUE.get(name, method)
+    anew = type(taken).__qualname__ == type(method).__qualname__ and type(taken) is not type(method)
+    if taken != method and not anew:  # a class that is defined again, in a notebook say, may
         raise InputError(
             f"the name {name!r} is taken",
             expected="a name of its own for every method",
