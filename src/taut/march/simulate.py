@@ -103,7 +103,7 @@ def simulate(
         )
     plan = Plan.of(t0, duration, duration if step is None else step, every)
     values = model.values(parameters)
-    watched = _watched(model, laws)
+    followed = _watched(model, laws)
     shop = workshop(model)
     begin = time.perf_counter()
     start = prepare(
@@ -112,7 +112,8 @@ def simulate(
     if tolerance is not None:
         settings = {"q0": q0, "v0": v0, "p0": p0, "t0": t0, "parameters": parameters}
         again = partial(simulate, model, **settings, project=project)
-        trial = partial(again, laws=None, progress=False)
+        ending = [e for e in watched(model, events) if e.terminal]
+        trial = partial(again, laws=None, progress=False, events=ending)
         whole = partial(
             again, duration=duration, every=every, laws=laws, events=events, progress=progress
         )
@@ -125,7 +126,7 @@ def simulate(
     wall, error = run.march(progress)
     named = dict(zip(model.parameters, values.tolist(), strict=True))
     compile_time += run.compiling
-    trajectory = run.trajectory(named, start.projected, wall, compile_time, watched)
+    trajectory = run.trajectory(named, start.projected, wall, compile_time, followed)
     if run.watch is not None:
         trajectory = located(trajectory, run.watch, run.ended)
     if error is not None:
