@@ -133,3 +133,27 @@ def test_outside_of_the_run(t):
 def test_no_time():
     with pytest.raises(taut.InputError, match="not a time"):
         go("rattle").at("noon")
+
+
+def test_charts_change_between_stored_states():
+    """Thinned out, a chart may have to be changed on the way: the branch stays the same."""
+    start = {"q0": [0.8, -0.6], "v0": [-0.6 * 3.2, -0.8 * 3.2], "duration": 0.9, "step": 0.1}
+    one, two = (
+        taut.simulate(PENDULUM, **start, every=3, method=m)
+        for m in ("time-element-independent", "rattle")
+    )
+    t = np.linspace(0, 0.9, 31)
+    assert np.abs(one.at(t).q - two.at(t).q).max() < 1e-13
+
+
+def test_thinned_with_another_origin_of_time():
+    pivot = taut.t**2 / 3
+    system = taut.System(
+        [x, y], mass=[1, 1], potential=y, constraints=[(x - pivot) ** 2 + y**2 - 1]
+    )
+    start = {"q0": [4 / 3, -1], "v0": [4 / 3, 0], "t0": 2.0, "duration": 1, "step": 0.05}
+    few, all_ = (taut.simulate(system, **start, every=k, method="rattle") for k in (4, 1))
+    t = 2 + np.array([0.03, 0.27, 0.61, 0.99])
+    assert np.abs(few.at(t).q - all_.at(t).q).max() < 1e-14
+    gap = (few.at(t).q[:, 0] - t**2 / 3) ** 2 + few.at(t).q[:, 1] ** 2 - 1
+    assert np.abs(gap).max() < 1e-15

@@ -155,3 +155,37 @@ def test_not_in_a_batch():
         taut.simulate(
             PENDULUM, q0=[[0.6, -0.8], [0.8, -0.6]], v0=0, duration=1, step=0.1, events=[x]
         )
+
+
+def test_an_event_after_the_terminal_one_is_found_later():
+    (a,) = taut.coordinates("a,")
+    swing = taut.System([a], mass=[1], potential=a**2 / 2)
+    events = {"end": taut.Event(a, terminal=True), "next": a + 0.01}
+    run = taut.simulate(swing, q0=[1], v0=0, duration=3, step=0.1, events=events)
+    assert len(run.events["next"]) == 0
+    assert len(run.continue_(1.0).events["next"]) == 1
+    assert len(run.continue_(1.0).events["end"]) == 1
+
+
+def test_the_first_of_two_terminal_events_in_a_step():
+    events = {"late": taut.Event(x + 0.005, terminal=True), "early": taut.Event(x, terminal=True)}
+    run = go(events=events)
+    assert run.t[-1] == pytest.approx(PERIOD / 4, abs=1e-12)
+    assert (len(run.events["early"]), len(run.events["late"])) == (1, 0)
+
+
+def test_in_a_last_step_that_is_shorter():
+    quarter = PERIOD / 4
+    run = go(duration=quarter + 0.003, step=0.1, events=[x, taut.t - quarter - 0.001])
+    assert run.events["x"].t == pytest.approx([quarter], abs=1e-8)
+    assert run.events[str(taut.t - quarter - 0.001)].t == pytest.approx([quarter + 0.001], abs=1e-9)
+
+
+def test_zero_exactly_on_the_grid_is_one_crossing():
+    run = go(events={"clock": taut.t - 2.0, "touch": (taut.t - 3.0) ** 2}, step=0.5, duration=5)
+    assert run.events["clock"].t == pytest.approx([2.0], abs=1e-12)
+    assert len(run.events["touch"]) == 0
+
+
+def test_none_are_none():
+    assert go(events=None, duration=1).events == {}

@@ -144,3 +144,79 @@ def test_steps_fit():
     assert fitting(0.3, 1.0) == 0.25
     assert fitting(2.0, 1.0) == 1.0
     assert 10.0 / fitting(0.03, 10.0) == pytest.approx(334, abs=1e-9)
+
+
+# ---- starts that do not show what is to come ---------------------------------------------------
+
+
+@pytest.mark.parametrize("at", [300, 333.3, 500])
+def test_a_kick_long_after_the_start_at_rest(at):
+    kicked = taut.System(
+        [x], mass=[1], potential=x**2 / 2 - 10 * x * sp.exp(-50 * (taut.t - at) ** 2)
+    )
+    run = taut.simulate(kicked, q0=[0], v0=0, duration=1000, tolerance=1e-6)
+    assert np.abs(run.q).max() == pytest.approx(
+        10 * np.sqrt(np.pi / 50) * np.exp(-1 / 200), rel=0.01
+    )
+    row = next(row for row in run.certificate.rows() if row[0] == "tolerance")
+    assert row[2] == "not checked after the trial"
+
+
+def test_a_wall_that_is_met_after_the_trial():
+    wall = taut.System([x], mass=[1], potential=10 * sp.exp(-200 * (x - 60) ** 2))
+    run = taut.simulate(wall, q0=[0], v0=[0.5], duration=140, tolerance=1e-6)
+    assert run.q.max() < 60
+    assert run.v[-1, 0] == pytest.approx(-0.5, abs=1e-5)
+
+
+def test_turning_points_do_not_deceive():
+    """At t = 10π the oscillator turns: an error in phase is not to be seen in q there."""
+    damped = taut.System([x], mass=[1], potential=x**2 / 2, forces=["-1e-4*x_dot"])
+    run = taut.simulate(damped, q0=[1], v0=0, duration=10 * np.pi, tolerance=1e-6)
+    w = np.sqrt(1 - 2.5e-9)
+    exact = np.exp(-5e-5 * run.t) * (np.cos(w * run.t) + 5e-5 / w * np.sin(w * run.t))
+    assert np.abs(run.q[:, 0] - exact).max() < 3e-6
+
+
+def test_driven_from_rest():
+    driven = taut.System([x], mass=[1], potential=x**2 / 2 - x * sp.sin(3 * taut.t))
+    run = taut.simulate(driven, q0=[0], v0=0, duration=100, tolerance=1e-6)
+    exact = (3 * np.sin(run.t) - np.sin(3 * run.t)) / 8
+    assert np.abs(run.q[:, 0] - exact).max() < 1e-5
+
+
+@pytest.mark.parametrize(
+    "q0", [[-0.6, -0.8], [0.6, 0.8], [-0.6 + 0.8e-4, -0.8 - 0.6e-4]], ids=["low", "high", "near"]
+)
+def test_equilibria_and_small_amplitudes(q0):
+    pendulum = taut.System(
+        [x, y], mass=[1, 1], potential=6 * x + 8 * y, constraints=[x**2 + y**2 - 1]
+    )
+    run = taut.simulate(pendulum, q0=q0, v0=0, duration=5, tolerance=1e-8, project=True)
+    assert np.abs(run.q - run.q[0]).max() < 3e-4
+
+
+def test_what_does_not_get_better_is_given_up():
+    """Into the centre: no step keeps the energy, and the certificate says so."""
+    centre = taut.System([x], mass=[1], potential=-1 / sp.Abs(x))
+    run = taut.simulate(centre, q0=[1], v0=0, duration=3, tolerance=1e-6)
+    assert next(row for row in run.certificate.rows() if row[0] == "tolerance")[2] == "missed"
+    edge = taut.System([x], mass=[1], potential=sp.sqrt(100 - x))
+    with pytest.raises(taut.StepError):
+        taut.simulate(edge, q0=[0], v0=[1], duration=200, tolerance=1e-6)
+
+
+def test_a_terminal_event_before_the_trouble():
+    edge = taut.System([x], mass=[1], potential=2 * sp.sqrt(x))
+    end = [taut.Event(x - 0.5, terminal=True)]
+    run = taut.simulate(edge, q0=[1], v0=0, duration=5, tolerance=1e-6, events=end)
+    assert run.q[-1, 0] == pytest.approx(0.5, abs=1e-12)
+
+
+def test_the_worst_of_a_batch_counts():
+    pendulum = taut.System([x, y], mass=[1, 1], potential=10 * y, constraints=[x**2 + y**2 - 1])
+    q0 = np.array([[0.01, -np.sqrt(1 - 1e-4)], [1.0, 0.0]])
+    run = taut.simulate(pendulum, q0=q0, v0=0, duration=20, tolerance=1e-6)
+    alone = taut.simulate(pendulum, q0=q0[1], v0=0, duration=20, tolerance=1e-6)
+    assert run.step < 1.5 * alone.step
+    assert np.ptp(run.energy[1]) <= 1e-6 * np.max(0.5 * np.sum(run.v**2, axis=-1))

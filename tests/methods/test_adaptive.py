@@ -184,3 +184,93 @@ def test_a_scale_that_vanishes_fails_with_what_there_is():
     with pytest.raises(taut.TautError) as caught:
         ORBIT.simulate(method=taut.Adaptive("rattle", scale=x - 0.5), duration=20)
     assert len(caught.value.partial) > 10
+
+
+# ---- ends, events and interruptions ------------------------------------------------------------
+
+(b,) = taut.coordinates("b,")
+SWING = taut.System([b], mass=[1], potential=b**2 / 2)  # b = cos t
+SIXTH = taut.Adaptive("gauss-lobatto-6", scale=1 / (1 + b**2))
+
+
+def test_going_on_from_terminal_events_keeps_the_time():
+    run = taut.simulate(
+        SWING, q0=[1], v0=0, duration=30, step=0.1, method=SIXTH,
+        events=[taut.Event(b, terminal=True)],
+    )  # fmt: skip
+    for _ in range(4):
+        run = run.continue_(10.0)
+    assert run.events["b"].t * 2 / np.pi == pytest.approx([1, 3, 5, 7, 9], abs=1e-6)
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_an_event_in_the_landing_step(terminal):
+    free = taut.simulate(SWING, q0=[1], v0=0, duration=5, step=0.1, method=SIXTH)
+    i = int(np.searchsorted(free.t, 1.5))
+    h = free.t[i + 1] - free.t[i]
+    when = free.t[i] + 0.5 * h
+    event = taut.Event(b - np.cos(when), terminal=terminal, name="e")
+    run = taut.simulate(
+        SWING, q0=[1], v0=0, duration=free.t[i] + 0.97 * h, step=0.1, method=SIXTH, events=[event]
+    )
+    assert run.events["e"].t == pytest.approx([when], abs=1e-8)
+    assert run.t[-1] == pytest.approx(when if terminal else free.t[i] + 0.97 * h, abs=1e-8)
+    if not terminal:
+        assert len(run.continue_(1.0).events["e"]) == 1
+
+
+def test_no_room_for_a_whole_step():
+    drift = taut.System([b], mass=[1], potential=0)
+    grown = taut.simulate(
+        drift, q0=[0], v0=[1], duration=4, step=0.02, method=taut.Adaptive(scale=1 + b**2)
+    )
+    for more in (0.02, 0.001):
+        assert grown.continue_(more).t[-1] == pytest.approx(4 + more, abs=1e-12)
+    short = taut.simulate(
+        drift, q0=[0], v0=[1], duration=0.1, step=0.1, method=taut.Adaptive(scale=sp.exp(4 * b))
+    )
+    assert short.t.tolist() == [0, 0.1]
+    with pytest.raises(taut.InputError, match="too quickly"):
+        taut.simulate(
+            drift, q0=[0], v0=[1], duration=1, step=0.1, method=taut.Adaptive(scale=sp.exp(30 * b))
+        )
+
+
+def test_a_run_that_is_stopped_says_so():
+    import os
+    import signal
+    import threading
+
+    timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(taut.Interrupted) as caught:
+        taut.simulate(
+            SWING, q0=[1], v0=0, duration=1e8, step=0.01, every=10**5,
+            method=taut.Adaptive(scale=1 / (1 + b**2)),
+        )  # fmt: skip
+    timer.cancel()
+    partial = caught.value.partial
+    assert 0 < partial.t[-1] < 1e8
+    assert partial.continue_(10.0).t[-1] == pytest.approx(partial.t[-1] + 10)
+
+
+def test_a_start_that_is_not_zero_and_a_moving_constraint():
+    """The clock starts at t₀, and Q, G and the constraint see the time of the clock."""
+    u, w = taut.coordinates("u w")
+    pivot = sp.sin(taut.t) / 3
+    moving = taut.System(
+        [u, w], mass=[1, 1], potential=w, constraints=[(u - pivot) ** 2 + w**2 - 1]
+    )
+    at = 2.0
+    begin = {"q0": [np.sin(at) / 3, -1], "v0": [np.cos(at) / 3, 0], "t0": at, "duration": 3}
+    scale = 1 + sp.cos(taut.t) ** 2 / 2 + u**2
+    for base in ("rattle", "composition-4"):
+        run = taut.simulate(moving, **begin, step=0.01, method=taut.Adaptive(base, scale=scale))
+        assert (run.t[0], run.t[-1]) == (at, at + 3)
+        assert np.abs(run.constraints).max() < 1e-15
+        exact = taut.simulate(moving, **begin, step=0.01, method="gauss-lobatto-8")
+        assert np.abs(run.q[-1] - exact.q[-1]).max() < (1e-4 if base == "rattle" else 1e-7)
+        sizes, value = np.diff(run.t)[:-1], run.evaluate(scale)
+        share = sizes / np.sqrt(value[:-2] * value[1:-1])
+        assert np.ptp(share) < 0.01 * share.mean()
+        assert np.abs(run.at(at + 1.234).q - exact.at(at + 1.234).q).max() < 1e-4
