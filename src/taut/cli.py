@@ -196,7 +196,8 @@ def _methods(chosen: argparse.Namespace) -> None:
         )  # fmt: skip
         rows.append((name, str(method.order), *map(word, claims), method.source))
     print(table(rows, head=True))
-    print(f"\nauto is {AUTO}; options of a method are given in Python, as in taut.TimeElement(…)")
+    print(f"\nauto is {AUTO} for a given step, and chosen for a tolerance; options of a method are")
+    print("given in Python, as in taut.TimeElement(…)")
 
 
 def _papers(chosen: argparse.Namespace) -> None:

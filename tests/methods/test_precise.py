@@ -343,3 +343,18 @@ def test_methods_are_values():
     assert one.key == two.key != PreciseElement().key
     assert PreciseElement().label == "precise-element"
     assert PreciseElement(K, [0, 0, 0]).label == "precise-element (own linear and equilibrium)"
+
+
+@pytest.mark.parametrize("linear", ["3*x", "x_dot**2", "7 + x"])
+def test_a_linear_part_that_is_not_quadratic(linear):
+    (x,) = taut.coordinates("x,")
+    spring = taut.System([x], mass=[1], potential=200 * x**2)
+    with pytest.raises(taut.InputError, match="not quadratic"):
+        taut.simulate(
+            spring,
+            q0=[1],
+            v0=0,
+            duration=1,
+            step=0.05,
+            method=taut.PreciseElement(linear=spring.read(linear)),
+        )

@@ -168,3 +168,19 @@ def test_many_stages_of_many_rods_are_assembled():
     assert run.certificate.max_g < 1e-13
     alone = taut.simulate(system, q0=start, v0=0, duration=0.2, step=0.02, method="gauss-lobatto-8")
     assert np.array_equal(run[1].q, alone.q)
+
+
+@pytest.mark.parametrize(
+    "tableau", [([[0.5]], [np.nan]), ([[0.5]], [[1.0]]), ([[0.5]], 1.0), ([[np.inf]], [1.0])]
+)
+def test_tableaux_that_are_none(tableau):
+    with pytest.raises(taut.InputError, match="no tableau"):
+        taut.SymplecticRK(tableau)
+
+
+def test_a_tableau_that_is_not_symmetric():
+    """Two midpoint rules one after the other, of unequal length: symplectic, not symmetric."""
+    a = np.array([[0.15, 0.0], [0.3, 0.35]])
+    method = taut.SymplecticRK((a, [0.3, 0.7]))
+    assert not method.symmetric
+    assert taut.SymplecticRK("gauss2").symmetric

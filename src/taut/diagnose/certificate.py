@@ -104,11 +104,18 @@ class Certificate:
 
     @cached_property
     def symplectic(self) -> bool | None:
-        """Whether the defect is round-off; None where there is none or it could not be measured."""
+        """Whether the step keeps the form: its defect is round-off, and not for small steps only.
+
+        None where there is no form to keep or it could not be measured.
+        """
         defect = self.symplecticity
         if defect is None or not np.isfinite(defect):
             return None
-        return bool(defect < 1e-12 * max(1.0, self.run.system.n / 20))
+        return bool(defect < self._defect_limit) and self.run.method.symplectic
+
+    @property
+    def _defect_limit(self) -> float:
+        return 1e-12 * max(1.0, self.run.system.n / 20)
 
     @property
     def redundant(self) -> tuple[str, ...]:
@@ -182,6 +189,8 @@ class Certificate:
             rows.append(("tolerance", value, word))
         if self.symplectic is not None:
             word = "symplectic" if self.symplectic else "not symplectic on the constraints"
+            if not run.method.symplectic and (self.symplecticity or 0.0) < self._defect_limit:
+                word = "small at this step, not by construction"
             rows.append(("symplecticity defect", f"{self.symplecticity:.1e}", word))
         rows += self._notes
         for w in self.watched:
@@ -281,7 +290,7 @@ class Certificate:
         one_way = drift.turns == 0 and abs(drift.relative) > 0.5
         if drift.significant:
             # A symplectic method may be on its way along a slow oscillation.
-            waiting = one_way and self.symplectic and self.steps < LONG
+            waiting = self.symplectic and self.steps < LONG
             return "drifts" if self.long_enough and not waiting else "too short to tell"
         if one_way and self.symplectic is False and self.long_enough:
             return "drifts"  # faster than linearly, which no interval of a slope can tell

@@ -34,6 +34,7 @@ from taut.methods.base import Method
 from taut.methods.registry import method_of
 from taut.methods.spark import GaussLobatto
 from taut.model import System, coordinates
+from taut.text import aligned
 
 FLOOR = 3e-14  # errors below count as round-off
 COUNTS = (4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 32, 40, 50, 64, 80, 100, 128, 160, 200, 256)
@@ -79,6 +80,26 @@ class Verified:
     defect: float | None
     cost: float
     failed: bool
+
+    def __str__(self) -> str:
+        m, drift = self.method, self.drift
+        kept = {True: "round-off", False: "not kept"}
+        rows = [
+            ("", "claimed", "measured"),
+            ("order in q and p", f"{m.order}", f"{self.order_q:.2f}, {self.order_p:.2f}"),
+            ("constraints", kept[m.keeps_constraints], f"max |g| {self.max_g:.1e}"),
+            ("hidden constraints", kept[m.keeps_constraints and m.keeps_hidden],
+             f"max |G q̇| {self.max_hidden:.1e}"),
+            ("energy", "round-off" if m.keeps_energy else "", f"band {self.band:.1e}"),
+            ("symplectic", "yes" if m.symplectic else "no",
+             "" if self.defect is None else f"defect {self.defect:.1e}"),
+            ("symmetric", "yes" if m.symmetric else "no", f"there and back {self.reversal:.1e}"),
+        ]  # fmt: skip
+        if drift is not None:
+            rows.append(("drift of the energy", "", f"{drift.relative:+.3f} of its band"))
+            rows.append(("angular momentum", "", f"change {self.momentum:.1e}"))
+        rows.append(("cost", "", f"{self.cost:.0f} ns per step{', a run failed' * self.failed}"))
+        return "\n".join([m.label, *aligned(rows)])
 
 
 @cache

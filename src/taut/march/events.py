@@ -56,6 +56,12 @@ class Event:
     def __post_init__(self) -> None:
         if not isinstance(self.direction, str) or self.direction not in DIRECTIONS:
             raise UnknownName("direction", str(self.direction), DIRECTIONS)
+        if not isinstance(self.terminal, bool):
+            raise InputError(
+                "terminal is neither True nor False",
+                expected="True or False",
+                received=repr(self.terminal),
+            )
 
     @property
     def label(self) -> str:

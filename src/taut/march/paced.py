@@ -66,6 +66,7 @@ class PacedRun(Run):
                 remedy="simulate them one by one",
             )
         super().begin(start)
+        self.shop.step(self.method.steady, keep=self.keep)  # for the landing, outside the clock
 
     def resume(self, run: Trajectory, steps: np.ndarray, joint: int) -> None:
         self.single = True

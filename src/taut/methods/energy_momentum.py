@@ -224,5 +224,7 @@ def _words(found: list[Piece], kept: str) -> tuple[str, str]:
         return f"{through}; {words}" if through else words, "momenta need not be kept"
     return (
         through or "midpoint gradient",
-        f"their {kept} keep their momenta" if through else "exact",
+        ("symmetries shared with the masses" if kept == "symmetries" else kept) + " keep momenta"
+        if through
+        else "exact",
     )

@@ -59,6 +59,12 @@ class GeneralizedAlpha(Method):
             raise InputError(
                 "rho is out of range", expected="a spectral radius between 0 and 1", received=rho
             )
+        if not isinstance(self.stabilised, bool):
+            raise InputError(
+                "stabilised is neither True nor False",
+                expected="True or False",
+                received=repr(self.stabilised),
+            )
         object.__setattr__(self, "rho", rho)
 
     @property

@@ -156,8 +156,10 @@ def _about(mechanics: Any, parameters: np.ndarray, centre: np.ndarray) -> np.nda
         raise InputError(
             "the potential has no equilibrium there to take the linear part from",
             expected=f"a vanishing gradient at {np.array2string(centre, threshold=6)}",
-            received=f"one as large as {np.abs(slope).max():.3g}",
-            remedy="give equilibrium=[…], or the stiffness itself as linear=… (any will do)",
+            received=f"one as large as {np.abs(slope).max():.3g}"
+            if np.all(np.isfinite(slope))
+            else "none: the potential is not smooth there",
+            remedy="give equilibrium=[…], or linear=… (the stiffness) with equilibrium=[…]",
         )
     return found
 
@@ -167,7 +169,11 @@ def _hessian(system: Any, energy: sp.Expr, parameters: np.ndarray) -> np.ndarray
     values = dict(zip(system.parameters, parameters.tolist(), strict=True))
     energy = system.read(energy).xreplace(system.parameter_symbols(values))
     matrix = sp.hessian(energy, system.coordinates)
-    if matrix.free_symbols:
+    if (
+        matrix.free_symbols
+        or energy.free_symbols - set(system.coordinates)
+        or matrix.is_zero_matrix
+    ):
         raise InputError(
             "linear is not quadratic",
             expected="½ qᵀK q with numbers and parameters in K",

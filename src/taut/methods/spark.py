@@ -209,7 +209,7 @@ class SymplecticRK(_Spark):
             a, b = (np.array(x, dtype=float) for x in self.tableau)
         except (TypeError, ValueError) as error:
             raise _misshapen(self.tableau) from error
-        if a.ndim != 2 or a.shape != (len(b), len(b)) or not np.all(np.isfinite(a)):
+        if b.ndim != 1 or a.shape != (len(b), len(b)) or not np.all(np.isfinite([*a, b])):
             raise _misshapen(self.tableau)
         return a, b
 
