@@ -245,7 +245,7 @@ def notes_agree(one, two, tolerance=1e-11):
     assert (a["iterations"] == 0) == (b["iterations"] == 0)
     parts = len(one.method.substeps)
     assert abs(a["iterations"] - b["iterations"]) <= 2.2 * STEPS * parts
-    assert abs(a["most_iterations"] - b["most_iterations"]) <= 2
+    assert abs(a["most_iterations"] - b["most_iterations"]) <= 3
 
 
 @pytest.mark.parametrize("method", METHODS)
