@@ -103,8 +103,11 @@ def _chains(chains, amounts):
 def _families(chains):
     """(label, curves → wall time, look) of the lines over the number of links."""
 
+    def fair(curve):
+        return curve.family != "taut" or CATALOGUE[curve.solver].symplectic
+
     def fastest(family):
-        return lambda curves: (best(curves, family, ENERGY) or (None,))[0]
+        return lambda curves: (best(list(filter(fair, curves)), family, ENERGY) or (None,))[0]
 
     def of(solver):
         return lambda curves: next(
@@ -126,7 +129,10 @@ def _look(solver):
     if solver.startswith("SciPy"):
         return {"color": style.FAINT, "marker": ".", "linestyle": dashes}
     shape = next((m for family, m in SHAPES.items() if solver.startswith(family)), ".")
-    return {"color": BY_ORDER.get(CATALOGUE[solver].order, style.AMBER), "marker": shape}
+    colour = BY_ORDER.get(CATALOGUE[solver].order, style.AMBER)
+    if not CATALOGUE[solver].symplectic:  # there to be compared with
+        return {"color": colour, "marker": ".", "linestyle": ":", "linewidth": 0.6}
+    return {"color": colour, "marker": shape}
 
 
 def _line(axes, curve, pairs):
