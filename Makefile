@@ -11,7 +11,7 @@ PIP   := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constra
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench clean
+.PHONY: help demo test check format peers bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,8 +32,10 @@ format: $(STAMP) ## format the code and fix what lint can fix
 	@$(BIN)/ruff check --fix-only .
 	@$(BIN)/ruff format .
 
-bench: $(STAMP) ## measure speed (peers that cannot be installed are left out)
+peers: $(STAMP) ## install what is measured against, where it can be
 	@$(BIN)/python -c 'import heyoka' 2>/dev/null || $(PIP) -e '.[bench]' || true
+
+bench: peers ## measure speed (peers that cannot be installed are left out)
 	@$(BIN)/python benchmarks/run.py $(ARGS)
 
 clean: ## remove caches and what was built (keeps .venv)
