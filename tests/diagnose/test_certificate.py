@@ -278,3 +278,26 @@ def test_arrays_are_what_the_certificate_saw(name):
     assert run.certificate.max_hidden == abs(run.hidden).max()
     if run.system.conservative:
         assert run.certificate.energy.band == np.ptp(run.energy - run.energy[0])
+
+
+@pytest.mark.parametrize(
+    ("method", "verdict"), [("gauss-lobatto-8", "round-off"), ("projected-dop853", "")]
+)
+def test_a_band_of_roundings_is_not_said_to_drift(method, verdict):
+    """Unless the method is one that would drift."""
+    problem = taut.problems.problem("spherical-pendulum")
+    run = problem.simulate(step=0.02, duration=2400, method=method, every=100)
+    assert run.certificate.energy.band < 1e-9
+    assert not (verdict and run.certificate.drifts)
+    rows = [x for x in str(run.certificate).splitlines() if x.startswith("  energy  ")]
+    assert rows[0].endswith("round-off") == bool(verdict)
+
+
+def test_rounding_of_an_angle_that_has_wound_up_counts():
+    (a,) = taut.coordinates("a")
+    system = taut.System([a], mass=[1], potential=-sp.cos(a))
+    run = taut.simulate(
+        system, q0=[1e6], v0=[2.5], duration=1000, step=0.02, method="gauss-lobatto-8", every=100
+    )
+    assert run.certificate.energy.band > 1e-11  # far above the rounding of the energy itself
+    assert not run.certificate.drifts

@@ -244,8 +244,10 @@ def notes_agree(one, two, tolerance=1e-11):
     # The fused back end eliminates more, so the loops differ; not by much.
     assert (a["iterations"] == 0) == (b["iterations"] == 0)
     parts = len(one.method.substeps)
-    assert abs(a["iterations"] - b["iterations"]) <= 2.2 * STEPS * parts
-    assert abs(a["most_iterations"] - b["most_iterations"]) <= 3
+    # A matrix that is kept takes more iterations than one made anew.
+    kept = workshop(one.system).program(one.method, one.keep, one.ending.charts[0]).simplified
+    assert abs(a["iterations"] - b["iterations"]) <= (4 if kept else 2.2) * STEPS * parts
+    assert abs(a["most_iterations"] - b["most_iterations"]) <= (6 if kept else 3)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -280,7 +282,7 @@ def test_the_back_ends_are_two(backend, kernels):
     backend("assembled")
     run(system, start, "rattle", steps=3)
     assert kernels
-    names = {key[-1]: step.context for key, step in workshop(system)._steps.items()}
+    names = {key[4]: step.context for key, step in workshop(system)._steps.items()}
     assert set(names) == {"fused", "assembled"}
     assert names["fused"] == 0 != names["assembled"]
 

@@ -16,7 +16,7 @@ Compiling costs the same for 3 instances and for 3000; only the tables grow.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import cast
+from typing import ClassVar, cast
 
 import casadi as ca
 import numpy as np
@@ -87,6 +87,7 @@ class AssembledProgram:
     substeps: int = 1
     tables: dict[str, tuple[int, int]] = field(default_factory=dict)
     remembers: int = 0  # vectors that the method remembers from step to step
+    simplified: ClassVar[bool] = False
 
     @property
     def address(self) -> int:

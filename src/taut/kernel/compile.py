@@ -11,12 +11,13 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from taut.kernel.emit import lean
 from taut.kernel.evaluate import Mechanics
 from taut.kernel.fused import FusedProgram, accelerations, fuse
 from taut.kernel.native import Native, compiled
 from taut.kernel.operators import Operators
 from taut.kernel.sparse import analysed
-from taut.kernel.step_code import PAR, lean, map_code, steps_code
+from taut.kernel.step_code import PAR, map_code, steps_code
 from taut.methods.base import Method
 from taut.model.system import System
 
@@ -52,6 +53,17 @@ class CompiledStep:
     program: Any = field(repr=False)
     alive: Any = field(repr=False)
     guard: Any = field(default_factory=nullcontext, repr=False)
+
+    @property
+    def simplified(self) -> bool:
+        """Whether Newton's matrix is simplified, so that `thorough` may succeed where it fails."""
+        return self.program.simplified
+
+    @property
+    def thorough(self) -> CompiledStep:
+        """The same step with Newton's exact matrix; states and what is handed over are the same."""
+        shop, given = workshop(self.system), {"keep": self.keep, "chart": self.chart}
+        return shop.step(self.method, lanes=self.lanes, thorough=True, **given)
 
     def given(self, parameters: np.ndarray, h: float) -> np.ndarray:
         """What the loop hands over besides the state: room for `PAR`, parameters, tables for h."""
@@ -116,18 +128,21 @@ class Workshop:
         lanes: int = 1,
         chart: tuple[int, ...] | None = None,
         backend: str = "auto",
+        thorough: bool = False,
     ) -> CompiledStep:
         """The compiled step of `method`, made on first use."""
         if backend == "auto":
             backend = "fused" if self.unrolled(method) else "assembled"
-        key = (method.key, keep, lanes, chart, backend)
+        key = (method.key, keep, lanes, chart, backend, thorough)
         if key not in self._steps:
-            build = self._fused if backend == "fused" else self._assembled
-            self._steps[key] = build(method, keep, lanes, chart)
+            if backend == "fused":
+                self._steps[key] = self._fused(method, keep, lanes, chart, thorough)
+            else:
+                self._steps[key] = self._assembled(method, keep, lanes, chart)
         return self._steps[key]
 
-    def _fused(self, method: Method, keep, lanes: int, chart) -> CompiledStep:
-        program = fuse(self.system, method, keep=list(keep), chart=chart)
+    def _fused(self, method: Method, keep, lanes: int, chart, thorough: bool) -> CompiledStep:
+        program = fuse(self.system, method, keep=list(keep), chart=chart, thorough=thorough)
         native = compiled(steps_code(program, lanes))
         return CompiledStep(
             self.system,

@@ -158,6 +158,13 @@ class Emitter:
         return graph, graph.emit_early(self, inputs, late)
 
 
+def lean(function: ca.Function) -> ca.Function:
+    """The same function with common subexpressions computed once."""
+    inputs = function.sx_in()
+    outputs = function(*inputs) if function.n_out() > 1 else [function(*inputs)]
+    return ca.Function(function.name(), inputs, ca.cse(list(outputs)))
+
+
 class Graph:
     """The instruction list of an SX function in single-assignment form."""
 

@@ -4,6 +4,9 @@ All terms are inlined, everything affine is eliminated, and what is left of each
 becomes a `Newton` node.  The result is a list of CasADi expressions that `emit` turns into one
 LLVM function.
 
+Newton's matrix of a step with several stages is simplified: taken at the guess, with multipliers
+left out, it is factorised once.  `thorough` asks for the exact matrix in every iteration instead.
+
 State of a step, in this order: q, p and v (the result, p and v tangent), the compensation of q,
 the carried momentum (which may lack the part that makes p tangent), its compensation, the last
 move of q, the floor of each coordinate (the smallest size that matters), and for every sub-step
@@ -23,6 +26,7 @@ import numpy as np
 
 from taut.kernel.eliminate import (
     curved,
+    entries,
     little_fill,
     reduce,
     solve_linear,
@@ -31,18 +35,23 @@ from taut.kernel.eliminate import (
 )
 from taut.kernel.evaluate import AtPoints
 from taut.kernel.operators import Operators, column, translated
+from taut.methods import tableaux
 from taut.methods.base import Method, Step, handed_on
 from taut.model.system import System
 
 SX = ca.SX
 HISTORY = 3  # values of each Newton unknown that the guess is extrapolated from
 HEAD = 8  # vectors of length n at the beginning of the state
+ROUNDED, NOISE = 16 * 2.0**-52, 1e-7  # what rounding does to coordinates; noise is never more
+DEEP = 4  # stages up to which the polynomial of the guess goes through two steps
 CLOCK = 3  # numbers at the end of the state where steps vary: t, its compensation, the density
 
 
 @dataclass
 class Newton:
     """One Newton iteration: z ← z + change(z), watched by `measure`.
+
+    A `simplified` one has a matrix that depends on the guess `start` instead of z.
 
     `curved` says that the equations are nonlinear even for h → 0 (a Lagrangian not quadratic in the
     velocities).  Then a move h·Δv that is small says little about what is left of Δv, and the
@@ -56,6 +65,9 @@ class Newton:
     change: SX
     measure: SX
     curved: bool
+    start: SX
+    simplified: bool
+    noise: SX  # what rounding of the largest coordinate may do to the measure
 
 
 @dataclass
@@ -111,6 +123,11 @@ class FusedProgram:
         return self.pace is not None
 
     @property
+    def simplified(self) -> bool:
+        """Whether an iteration with the exact matrix may succeed where this one fails."""
+        return any(newton.simplified for newton in self.newtons)
+
+    @property
     def needs_velocity(self) -> bool:
         """Whether a step depends on the velocity that the one before it found."""
         solved = [
@@ -161,6 +178,7 @@ class FusedStep:
         self.floor = SX.sym("floor", n)
         self.chart = chart
         self.guesses: list[tuple[SX, SX]] = []
+        self.families: list[tuple[list[SX], np.ndarray]] = []
         self.sums: list[tuple[SX, SX]] = []
         self.changes: list[tuple[SX, SX]] = []
         self.solves: list[list[tuple[SX, SX]]] = []
@@ -178,6 +196,11 @@ class FusedStep:
         symbol = SX.sym(name, size)
         self.guesses.append((symbol, SX.zeros(size) if guess is None else guess))
         return symbol
+
+    def stages(self, name: str, nodes, guess: SX | None = None) -> list[SX]:
+        found = [self.unknown(f"{name}{i}", guess=guess) for i in range(len(nodes))]
+        self.families.append((found, np.array(nodes, dtype=float)))
+        return found
 
     def table(self, name: str, cols: str = "q") -> SX:
         n = self.operators.n
@@ -233,17 +256,20 @@ def fuse(
     *,
     keep: list[int] | None = None,
     chart: tuple[int, ...] | None = None,
+    thorough: bool = False,
 ) -> FusedProgram:
     """Run the method's program on the system and eliminate what can be eliminated."""
     operators = Operators(system, keep, method.invariants_of(system))
     step = FusedStep(operators, chart)
     method.program(cast(Step, step))
     solved = _Solved(step)
+    # Where steps are coarse, polynomials of high degree lead astray.
+    back = 0 if len(method.substeps) > 1 or thorough else 1 if method.pace is not None else 2
     newtons: list[Newton] = []
     for pairs, watch in zip(step.solves, step.watches, strict=True):
         left = solved.reduced(pairs, watch)
         if left is not None:
-            newtons.append(_newton(step, len(newtons), *left, solved))
+            newtons.append(_newton(step, len(newtons), *left, solved, back, thorough))
     end = solved.at_the_end()
     result = {name: SX.sym(name, operators.n) for name in ("q", "p", "v")}
     inputs = {
@@ -366,28 +392,92 @@ class _End:
     handed: SX
 
 
-def _newton(step: FusedStep, index: int, z: SX, residual: SX, watch: SX, solved: _Solved) -> Newton:
-    slope = ca.jacobian(residual, z)
-    order = little_fill(slope, step.h)
-    back = np.argsort(order).tolist()
-    change = solve_linear(slope[order, order], -residual[order])[back]
-    # h·|Δwatch| against the size of each coordinate; a sum, so that a NaN is not lost.
-    weights = ca.fabs(step.h) / (ca.fabs(step.q) + ca.fabs(step.move) + step.floor)
+def _newton(
+    step: FusedStep,
+    index: int,
+    z: SX,
+    residual: SX,
+    watch: SX,
+    solved: _Solved,
+    back: int,
+    thorough: bool,
+) -> Newton:
+    count = z.numel()
+    slope, start = ca.jacobian(residual, z), SX.sym(f"start{index}", count)
     response = ca.jacobian(watch, z)
-    slow = ca.substitute(response, step.h, SX(0)).is_zero()
+    bent = curved(slope, z, step.h, ca.substitute(response, step.h, SX(0)).is_zero())
+    own, members = entries(z), [x for x, nodes in step.families if len(nodes) > 1]
+    several = any(entries(symbols[0]) <= own for symbols in members)
+    simplified = several and not bent and not thorough
+    if simplified:
+        slope = _simplified(slope, z, start)
+    order = little_fill(slope, step.h)
+    inverse = np.argsort(order).tolist()
+    change = solve_linear(slope[order, order], -residual[order])[inverse]
+    # h·|Δwatch| against the size of each coordinate; a sum, so that a NaN is not lost.
+    moves = ca.fabs(step.move) + step.floor
+    sizes = ca.fabs(step.q) + moves
+    # What converges by a factor stops where it is told to: velocities themselves are to be exact.
+    against = moves if simplified else sizes
+    weights = ca.fabs(step.h) / against
+    noise = ca.fmin(ROUNDED * ca.mmax(sizes) * ca.sum1(1 / against), NOISE)
     if ca.depends_on(response, z):
         measure = ca.dot(ca.fabs(ca.mtimes(response, change)), weights)
     else:  # the bound Σ |Δzⱼ| Σ |∂watchᵢ/∂zⱼ| wᵢ costs less, since the inner sum is a constant
         measure = ca.dot(ca.fabs(change), ca.mtimes(ca.fabs(response).T, weights))
-    history = SX.sym(f"m{index}", HISTORY * z.numel())
-    a, b, c = (history[i * z.numel() : (i + 1) * z.numel()] for i in range(HISTORY))
-    guess = a + ((a - b) + ((a - b) - (b - c)))  # through the last three values
+    history = SX.sym(f"m{index}", HISTORY * count)
+    guess = _extrapolated(z, history, step.families, back)
     # Sums of earlier solves have no value of their own while Newton iterates.
     whole = solved.resolved(ca.vertcat(residual, change, measure))
-    count = z.numel()
     parts = whole[:count], whole[count : 2 * count], whole[2 * count :]
-    bent = curved(slope, z, step.h, slow)
-    return Newton(z, parts[0], history, guess, parts[1], parts[2], bent)
+    return Newton(z, parts[0], history, guess, parts[1], parts[2], bent, start, simplified, noise)
+
+
+def _simplified(slope: SX, z: SX, start: SX) -> SX:
+    """Newton's matrix at the guess, without what multipliers contribute to it.
+
+    They bend the equations by h²λ ∂²g, which is small where several stages pay; without it blocks
+    of masses stay as sparse as they are.
+    """
+    own = [slope.sparsity().has_nz(i, i) for i in range(z.numel())]
+    at = ca.vertcat(*(start[i] if has else SX(0) for i, has in enumerate(own)))
+    return ca.sparsify(ca.substitute(slope, z, at))
+
+
+def _extrapolated(z: SX, history: SX, families, back: int) -> SX:
+    """The guess: through the last three values, or through all stages of the last `back` steps."""
+    count = z.numel()
+    a, b, c = (history[i * count : (i + 1) * count] for i in range(HISTORY))
+    guess = a + ((a - b) + ((a - b) - (b - c)))
+    place = {z[i].element_hash(): i for i in range(count)}
+    for symbols, nodes in families:
+        first = [place.get(symbol[0].element_hash()) for symbol in symbols]
+        if len(nodes) == 1 or back == 0 or None in first:
+            continue
+        rows = [slice(i, i + symbols[0].numel()) for i in first]
+        one = [a[row] for row in rows]
+        guessed = _combined(one, nodes - 1, nodes)
+        if back > 1 and len(nodes) <= DEEP:
+            # Before the third step b is not the solution of a step, but the method's own guess.
+            begun = ca.sum1(ca.fabs(b - c)) > 0
+            # The end of one step and the beginning of the next are known once.
+            older = [
+                (b[row], x) for row, x in zip(rows, nodes - 2, strict=True) if x not in nodes - 1
+            ]
+            known = np.append(nodes - 1, [x for _, x in older])
+            two = _combined([*one, *(x for x, _ in older)], known, nodes)
+            guessed = [ca.if_else(begun, y, x) for x, y in zip(guessed, two, strict=True)]
+        for row, value in zip(rows, guessed, strict=True):
+            guess[row] = value
+    return guess
+
+
+def _combined(values: list[SX], known: np.ndarray, wanted: np.ndarray) -> list[SX]:
+    """Of the polynomial with `values` at `known`, the values at `wanted`."""
+    weights = tableaux.rounded(tableaux.values(known.tolist(), wanted.tolist()))
+    return [
+        sum((w * x for w, x in zip(row, values, strict=True)), SX(0)) for row in weights.tolist()
+    ]
 
 
 def _guesses(step: FusedStep, newtons: list[Newton]) -> ca.Function:

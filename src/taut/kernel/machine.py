@@ -21,20 +21,20 @@ from numba import (
 from numba.extending import intrinsic
 
 from taut.kernel.fused import HEAD, HISTORY
-from taut.kernel.sparse import Pattern, factorise, substitute
-from taut.kernel.step_code import (
+from taut.kernel.newton_code import (
     BENT,
     FALLING,
     FIRST,
     LIMIT,
     NEVER,
     NEXT,
-    NOTES,
     ROUNDOFF,
     SMALL,
     STALL_RATIO,
     STALLED,
 )
+from taut.kernel.sparse import Pattern, factorise, substitute
+from taut.kernel.step_code import NOTES
 
 SOLVE, ASSIGN, SUM = 0, 1, 2
 (

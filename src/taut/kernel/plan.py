@@ -82,6 +82,9 @@ class AbstractStep:
         self.guesses[symbol.name()] = SX(0) if guess is None else guess
         return symbol
 
+    def stages(self, name: str, nodes, guess: SX | None = None) -> list[SX]:
+        return [self.unknown(f"{name}{i}", guess=guess) for i in range(len(nodes))]
+
     def solve(self, *pairs: tuple[SX, SX], watch: SX) -> None:
         self.solves.append((list(pairs), watch))
 

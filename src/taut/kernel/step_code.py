@@ -33,11 +33,7 @@ and the state ends with a clock: t, its compensation, and the density ρ.  A ste
 it ρ grows by h·G.  The function returns when the next step would go beyond the end; the chart's
 condition is then the number of steps that there is room for.
 
-Newton stops when h·|Δwatch|, relative to the coordinates, is below 1e−8, has fallen by a factor of
-1000, and so far that the next update would be below round-off if they fall quadratically; or when
-it is below 1e−7 and no longer falls.
-The first iteration has no other to compare with, and coordinates may be large against the scale on
-which forces and constraints bend (an angle that winds, a body far away): it must be below 1e−12.
+The Newton loops are in `newton_code`.
 """
 
 from __future__ import annotations
@@ -46,15 +42,10 @@ import math
 
 import casadi as ca
 
-from taut.kernel.emit import Emitter
-from taut.kernel.fused import CLOCK, HEAD, HISTORY, FusedProgram, Newton
+from taut.kernel.emit import Emitter, lean
+from taut.kernel.fused import CLOCK, HEAD, HISTORY, FusedProgram
+from taut.kernel.newton_code import newton_loop
 
-SMALL, FALLING, ROUNDOFF, STALLED, STALL_RATIO = 1e-8, 1e-3, 1e-14, 1e-7, 0.6
-NEXT = 1e-16  # what the next update may be
-FIRST = 1e-12  # enough in the first iteration, which no other tells how quickly it converges
-BENT = 1e-11  # as SMALL, where equations are nonlinear in the velocities
-NEVER = 1e300  # the measure before the first iteration
-LIMIT = 25
 PAR = ("t0", "k", "h", "threshold")
 NOTES = (
     "max_g", "max_hidden", "energy0", "error_min", "error_max", "error_sum", "iterations",
@@ -380,7 +371,9 @@ class _Writer:
         solutions: dict[str, list[str]] = {}
         for index, newton in enumerate(program.newtons):
             guess = e.inline(ca.Function("guess", symbols, [newton.guess]), values)[0]
-            z, done, iterations = self._newton(index, newton, symbols, values, guess, iterations)
+            known = list(zip(symbols, values, strict=True))
+            loop = newton_loop(e, index, newton, known, guess, iterations, self.block)
+            z, done, iterations, self.block = loop
             ok = done if index == 0 else e.put(f"and {e.mask} {ok}, {done}")
             old = bound["memory"][len(history) : len(history) + HISTORY * len(z)]
             history += z + old[: (HISTORY - 1) * len(z)]
@@ -482,48 +475,6 @@ class _Writer:
             "most_iterations": self.e.largest(iterations, notes["most_iterations"]),
         }
 
-    def _newton(
-        self, index: int, newton: Newton, symbols, values, guess: list[str], iterations: str
-    ):
-        """Emit one Newton loop; (solution, converged, iterations)."""
-        e = self.e
-        function = lean(
-            ca.Function("newton", [*symbols, newton.unknowns], [newton.change, newton.measure])
-        )
-        graph, early = e.staged(function, [*values, []], {len(symbols)})
-        before, loop, after = self.block, f"newton{index}", f"solved{index}"
-        z, z_next = ([e.name() for _ in guess] for _ in range(2))
-        last, measured, done, done_next = (e.name() for _ in range(4))
-        count, count_next, trips, trips_next = (e.name() for _ in range(4))
-        e.do(f"br label %{loop}")
-        e.label(loop)
-        for a, b, g in zip(z, z_next, guess, strict=True):
-            e.do(f"{a} = phi {e.type} [ {g}, %{before} ], [ {b}, %{loop} ]")
-        e.do(f"{last} = phi {e.type} [ {e.constant(NEVER)}, %{before} ], [ {measured}, %{loop} ]")
-        e.do(f"{done} = phi {e.mask} [ {e.splat('false')}, %{before} ], [ {done_next}, %{loop} ]")
-        e.do(f"{trips} = phi {e.type} [ {iterations}, %{before} ], [ {trips_next}, %{loop} ]")
-        e.do(f"{count} = phi i64 [ 0, %{before} ], [ {count_next}, %{loop} ]")
-        bound = _bound(e, last, BENT if newton.curved else SMALL)
-        first = e.constant(0.0 if newton.curved else FIRST)
-        bound = e.select(e.compare("oge", last, e.constant(NEVER)), first, bound)
-        change, (measure,) = graph.emit_late(e, [*values, z], early)
-        for a, b, d in zip(z, z_next, change, strict=True):
-            moved = e.put(f"fadd {e.type} {a}, {d}")
-            e.do(f"{b} = select {e.mask} {done}, {e.type} {a}, {e.type} {moved}")
-        e.do(f"{measured} = select {e.mask} {done}, {e.type} {last}, {e.type} {measure}")
-        near = e.put(f"and {e.mask} {e.compare('ole', measure, bound)}, {_final(e, measure, last)}")
-        arrived = e.put(f"or {e.mask} {near}, {_stalled(e, measure, last)}")
-        e.do(f"{done_next} = or {e.mask} {done}, {arrived}")
-        step = e.select(done, e.constant(0.0), e.constant(1.0))
-        e.do(f"{trips_next} = fadd {e.type} {trips}, {step}")
-        e.do(f"{count_next} = add i64 {count}, 1")
-        busy = e.put(f"xor i1 {e.all(done_next)}, true")
-        within = e.put(f"icmp ult i64 {count_next}, {LIMIT}")
-        e.do(f"br i1 {e.put(f'and i1 {busy}, {within}')}, label %{loop}, label %{after}")
-        e.label(after)
-        self.block = after
-        return z_next, done_next, trips_next
-
 
 def map_code(function: ca.Function, lanes: int = 1) -> str:
     """``void map(const double *in, double *out)``: a dense SX function, in each lane at once."""
@@ -571,34 +522,6 @@ def _module(name: str, result: str, arguments: str, e: Emitter) -> str:
     aligned = f"alignstack({8 * e.lanes}) " if e.lanes > 2 else ""
     head = f"define {result} @{name}({arguments}) nounwind {aligned}"
     return f"{declarations}\n{head}{{\nentry:\n{body}\n}}\n"
-
-
-def lean(function: ca.Function) -> ca.Function:
-    """The same function with common subexpressions computed once."""
-    inputs = function.sx_in()
-    outputs = function(*inputs) if function.n_out() > 1 else [function(*inputs)]
-    return ca.Function(function.name(), inputs, ca.cse(list(outputs)))
-
-
-def _bound(e: Emitter, last: str, small: float) -> str:
-    """What the measure must not exceed, given the one before, for the next to be round-off."""
-    falling = e.put(f"fmul {e.type} {last}, {e.constant(FALLING)}")
-    quick = e.select(e.compare("olt", falling, e.constant(small)), falling, e.constant(small))
-    return e.select(e.compare("ogt", quick, e.constant(ROUNDOFF)), quick, e.constant(ROUNDOFF))
-
-
-def _final(e: Emitter, measure: str, last: str) -> str:
-    """Whether the next update, m³/last² if they fall quadratically, would be below round-off."""
-    cube = e.put(f"fmul {e.type} {measure}, {e.put(f'fmul {e.type} {measure}, {measure}')}")
-    square = e.put(f"fmul {e.type} {last}, {last}")
-    return e.compare("ole", cube, e.put(f"fmul {e.type} {square}, {e.constant(NEXT)}"))
-
-
-def _stalled(e: Emitter, measure: str, last: str) -> str:
-    """Small and no longer falling: noise, where half the last one would be slow convergence."""
-    small = e.compare("ole", measure, e.constant(STALLED))
-    rest = e.put(f"fmul {e.type} {last}, {e.constant(STALL_RATIO)}")
-    return e.put(f"and {e.mask} {small}, {e.compare('oge', measure, rest)}")
 
 
 def _compensated(e: Emitter, x: list[str], carry: list[str], change: list[str]):

@@ -94,8 +94,10 @@ def moved(run: Trajectory, begin: States, which: np.ndarray, dt: np.ndarray, blu
         number[own] = np.arange(len(own))
         mine = np.flatnonzero(number[which] >= 0)
         found = np.empty((len(mine), 3 * n))
-        done = _made(run, step, inner, begin.t[own], number[which[mine]], counts[mine], rest[mine],
-                     found)  # fmt: skip
+        wanted = number[which[mine]], counts[mine], rest[mine], found
+        done = _made(run, step, inner, begin.t[own], *wanted)
+        if done < len(mine) and step.simplified:
+            done = _made(run, step.thorough, inner, begin.t[own], *wanted)
         if done < len(mine):
             t = float(begin.t[which[mine[done]]])
             raise StepError(

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 DIRECTIONS = {"both": 0, "up": 1, "down": -1}
 ROOM = 256  # crossings that are written down between two looks
-EVENT = 3  # the code of a march that a terminal event has ended
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ class Watch:
         made, row, code = _march(
             group.step.address, group.step.context, group.sheet, group.par, group.books,
             group.store, group.row, plan.t0, plan.step, plan.end_step, plan.first + group.done,
-            count, plan.every, plan.last, self.map.address, source, target, self.signs,
+            count, plan.every, plan.last, group.frail, self.map.address, source, target, self.signs,
             self.wanted, self.found, self.tally, clock,
         )  # fmt: skip
         if self.tally[0]:
@@ -122,7 +121,7 @@ class Watch:
 @njit(nogil=True, cache=True)
 def _march(
     address, context, sheet, par, books, store, row, t0, h, end_h, first, count, every, last,
-    events, source, target, signs, wanted, found, tally, clock,
+    frail, events, source, target, signs, wanted, found, tally, clock,
 ):  # fmt: skip
     n = store.shape[1] // 3
     before = np.empty(3 * n)
@@ -132,7 +131,7 @@ def _march(
         k = first + done
         t = t0 + k * h if clock < 0 else sheet[clock, 0]
         made, row, code = loop.march(
-            address, context, sheet, par, books, store, row, t0, h, end_h, k, 1, every, last
+            address, context, sheet, par, books, store, row, t0, h, end_h, k, 1, every, last, frail
         )
         if made == 0:
             break
@@ -156,7 +155,7 @@ def _march(
                 entry[3:] = before
                 tally[0] += 1
                 if wanted[e, 1] != 0.0:
-                    code = EVENT
+                    code = loop.EVENT
             if sign != 0.0:
                 signs[e] = sign
         if tally[0] + len(signs) > len(found):

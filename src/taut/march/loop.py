@@ -26,7 +26,7 @@ ERROR_SUM, CHART_CONDITION, OK = (NOTES.index(name) for name in ("error_sum", "c
 COUNT = len(NOTES)
 HEAD = len(BOOKS)
 SIZE = HEAD + BLOCKS
-DONE, FAILED, CHART = 0, 1, 2
+DONE, FAILED, CHART, FRAIL, EVENT = 0, 1, 2, 3, 4
 
 
 def opened(**first: np.ndarray) -> np.ndarray:
@@ -56,7 +56,9 @@ def close_block(books):
 
 
 @njit(nogil=True, cache=True)
-def march(address, context, sheet, par, books, store, row, t0, h, end_h, first, count, every, last):
+def march(
+    address, context, sheet, par, books, store, row, t0, h, end_h, first, count, every, last, frail
+):  # fmt: skip
     """Make `count` steps, numbers `first` … `first + count − 1` of a run of `last` steps.
 
     Parameters
@@ -73,6 +75,8 @@ def march(address, context, sheet, par, books, store, row, t0, h, end_h, first, 
         q, p, v of stored states; `row` is the next free one.
     end_h : float
         Size of step number `last − 1`, which may be shorter.
+    frail : bool
+        Whether to return as soon as a lane cannot make a step, and let nobody fail.
 
     Returns
     -------
@@ -108,7 +112,9 @@ def march(address, context, sheet, par, books, store, row, t0, h, end_h, first, 
         )  # fmt: skip
         row += (k + made) // every - k // every
         k += made
-        if made < ask:  # all lanes stopped before the step that some cannot make
+        if made < ask and frail and np.any(notes[OK] == 0.0):
+            code = FRAIL
+        elif made < ask:  # all lanes stopped before the step that some cannot make
             for lane in range(lanes):
                 if notes[OK, lane] == 0.0 and books[lane, FAILED_AT] < 0.0:
                     books[lane, FAILED_AT] = k

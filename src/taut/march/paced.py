@@ -15,7 +15,6 @@ from taut.errors import InputError
 from taut.kernel.compile import Workshop
 from taut.kernel.fused import CLOCK, HEAD
 from taut.march import loop
-from taut.march.events import EVENT
 from taut.march.plan import Plan
 from taut.march.progress import Progress
 from taut.march.run import CHUNK_SECONDS, Group, Run, handed
@@ -74,6 +73,7 @@ class PacedRun(Run):
         (group,) = self.groups
         self.books[:] = run.ending.books
         group.state[:, 0] = run.ending.states[0]
+        group.endure(run.ending.setbacks[0])
 
     def _inner(self, step, q, p, v, floor) -> np.ndarray:
         here = super()._inner(step, q, p, v, floor)
@@ -108,13 +108,13 @@ class PacedRun(Run):
             done = min(TICKS, int(TICKS * (group.state[-CLOCK, 0] - begun) / whole))
             bar.add(done - ticked)
             ticked = done
-            if group.code in (loop.CHART, loop.FAILED, EVENT):
+            if group.code in (loop.CHART, loop.FAILED, loop.EVENT):
                 break
             spent = time.perf_counter() - begin
             if spent < CHUNK_SECONDS and group.done - before == count:
                 count *= 4
         self._keep_last(group)
-        self.total = group.done + (group.code not in (loop.CHART, EVENT))
+        self.total = group.done + (group.code not in (loop.CHART, loop.EVENT))
 
     def _make_room(self, group: Group, count: int) -> None:
         """So that `count` more steps can be stored."""
@@ -143,8 +143,8 @@ class PacedRun(Run):
         if last.done == 0:
             group.code, group.books[0, loop.FAILED_AT] = loop.FAILED, group.done
             return
-        if last.code == EVENT:
-            group.code = EVENT
+        if last.code == loop.EVENT:
+            group.code = loop.EVENT
         group.state[: HEAD * n] = last.state[: HEAD * n]
         # The density where the next step begins, had this one been a part of it.
         q, p, v = np.split(group.state[: 3 * n, 0], 3)
@@ -177,8 +177,9 @@ class PacedRun(Run):
         q, p, v = (data[:, i * n : (i + 1) * n].copy() for i in range(3))
         steps = np.array([int(self.books[0, loop.STEPS])])
         ending = Ending(
-            [group.state[:, 0].copy()], self.books, [None], steps, False, self.plan.step
-        )
+            [group.state[:, 0].copy()], self.books, [None], steps, False, self.plan.step,
+            [group.setbacks],
+        )  # fmt: skip
         return Trajectory(
             system=self.system, method=self.method, t=times, q=q, v=v, p=p, t0=self.t0,
             step=self.plan.step, every=self.plan.every, parameters=dict(parameters),

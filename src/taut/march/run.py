@@ -26,7 +26,7 @@ from taut.kernel.native import lanes as simd_lanes
 from taut.kernel.step_code import NOTES, PAR
 from taut.march import loop
 from taut.march.charts import best_chart, threshold
-from taut.march.events import EVENT, Watch
+from taut.march.events import Watch
 from taut.march.plan import Plan
 from taut.march.progress import Progress
 from taut.march.start import Start, smallest_sizes
@@ -35,6 +35,8 @@ from taut.methods.base import Method, Step
 from taut.model.system import System
 
 CHUNK_SECONDS = 0.1
+# The simplified Newton iteration is given up after so many setbacks, and one in so many steps.
+PATIENCE, RARE, GIVEN_UP = 100, 50, -1
 
 
 class Group:
@@ -49,6 +51,8 @@ class Group:
         self.books, self.store = books, store
         self.sheet = sheets(1, step)[0] if sheet is None else sheet
         self.row, self.done, self.code = 0, 0, loop.DONE
+        self.setbacks = 0  # steps that the simplified Newton iteration could not make
+        self.compiling = 0.0  # seconds
 
     @property
     def state(self) -> np.ndarray:
@@ -65,18 +69,39 @@ class Group:
         self.step, self.sheet = step, sheets(1, step)[0]
         self.state[:, 0] = state
 
+    @property
+    def frail(self) -> bool:
+        """Whether a step that cannot be made may be possible with `CompiledStep.thorough`."""
+        return self.step.simplified
+
     def advance(self, plan: Plan, count: int, watch: Watch | None = None) -> None:
         """Make up to `count` steps."""
+        self._advance(plan, count, watch)
+        if self.code == loop.FRAIL:
+            begin, usual = time.perf_counter(), self.step
+            self.step = usual.thorough
+            self.compiling += time.perf_counter() - begin
+            self._advance(plan, 1, watch)
+            self.step = usual
+            many = self.setbacks + 1 >= PATIENCE + (plan.first + self.done) / RARE
+            self.endure(GIVEN_UP if many else self.setbacks + 1)
+
+    def endure(self, setbacks: int) -> None:
+        """There have been so many steps that only the exact matrix could make."""
+        self.setbacks = setbacks
+        if setbacks == GIVEN_UP and self.step.simplified:
+            self.step = self.step.thorough
+
+    def _advance(self, plan: Plan, count: int, watch: Watch | None) -> None:
         with self.step.guard:
             if watch is not None:
                 made, self.row, self.code = watch.advance(self, plan, count)
-                self.done += made
-                return
-            made, self.row, self.code = loop.march(
-                self.step.address, self.step.context, self.sheet, self.par, self.books, self.store,
-                self.row, plan.t0, plan.step, plan.end_step, plan.first + self.done, count,
-                plan.every, plan.last,
-            )  # fmt: skip
+            else:
+                made, self.row, self.code = loop.march(
+                    self.step.address, self.step.context, self.sheet, self.par, self.books,
+                    self.store, self.row, plan.t0, plan.step, plan.end_step,
+                    plan.first + self.done, count, plan.every, plan.last, self.frail,
+                )  # fmt: skip
         self.done += made
 
 
@@ -114,7 +139,7 @@ class Run:
         self.shop, self.method, self.plan, self.values, self.keep = shop, method, plan, values, keep
         self.system = model  # the workshop may belong to an equal system
         self.chunk = 1
-        self.compiling = 0.0  # seconds spent on charts while marching
+        self.charting = 0.0  # seconds spent on compiling charts while marching
         self.total = plan.last - plan.first
         self.numbers = self._rows()
         self.groups: list[Group] = []
@@ -130,6 +155,12 @@ class Run:
     def width(self) -> int:
         """Values of a stored state."""
         return 3 * self.system.n
+
+    @property
+    def compiling(self) -> float:
+        """Seconds spent on compiling while marching."""
+        groups = [*self.groups, *self.alone.values()]
+        return self.charting + sum(group.compiling for group in groups)
 
     # ---- beginnings --------------------------------------------------------------------------
 
@@ -169,6 +200,8 @@ class Run:
         at = 0
         for group in self.groups:
             group.done = int(steps[group.members[0]]) - self.plan.first
+            counts = [ending.setbacks[i] for i in group.members]
+            group.endure(GIVEN_UP if GIVEN_UP in counts else max(counts))
             if group.done:
                 group.row = self.plan.rows_up_to(self.plan.first + group.done, run.t) - joint
             for lane in range(group.step.lanes):
@@ -255,7 +288,7 @@ class Run:
         except KeyboardInterrupt as interrupt:
             error = interrupt
         wall = time.perf_counter() - begin - self.compiling
-        self.ended = any(group.code == EVENT for group in self.groups)
+        self.ended = any(group.code == loop.EVENT for group in self.groups)
         unfinished = not self.ended and any(group.done < self.total for group in self._ends())
         if error is None and self.stopping and unfinished:
             error = KeyboardInterrupt()
@@ -278,7 +311,7 @@ class Run:
             begin = time.perf_counter()
             before = group.done
             group.advance(self.plan, min(count, self.total - group.done), self.watch)
-            if group.code == EVENT:
+            if group.code == loop.EVENT:
                 break
             if group.code == loop.FAILED and not self._rescued(group):
                 break
@@ -322,7 +355,7 @@ class Run:
             return
         begin = time.perf_counter()
         step = self._compiled(1, chart)
-        self.compiling += time.perf_counter() - begin
+        self.charting += time.perf_counter() - begin
         inner = self._inner(step, q, p, v, q)
         inner[: HEAD * n] = group.state[: HEAD * n, 0]
         last = n * step.program.remembers
@@ -378,11 +411,12 @@ class Run:
         data, books = by_lane[first], self.books[first]
         states: list[np.ndarray] = [np.zeros(0)] * members
         charts: list[tuple[int, ...] | None] = [None] * members
-        steps = np.zeros(members, dtype=np.int64)
+        steps, setbacks = np.zeros(members, dtype=np.int64), [0] * members
         for group in [*self.groups, *self.alone.values()]:
             inner = group.state.T.copy()
             for member, state in zip(group.members, inner, strict=False):
                 states[member], charts[member] = state, group.step.chart
+                setbacks[member] = group.setbacks
             steps[group.members] = self.plan.first + group.done
             if group.row < rows:
                 data[group.members, group.row :] = np.nan
@@ -403,7 +437,7 @@ class Run:
             data = data[0]
         q, p, v = (data[..., i * n : (i + 1) * n] for i in range(3))
         short = self.plan.short and bool(steps.max() == self.plan.last)
-        ending = Ending(states, books, charts, steps, short, self.plan.end_step)
+        ending = Ending(states, books, charts, steps, short, self.plan.end_step, setbacks)
         return Trajectory(
             system=self.system, method=self.method, t=times, q=q, v=v, p=p, t0=self.plan.t0,
             step=self.plan.step, every=self.plan.every, parameters=dict(parameters),

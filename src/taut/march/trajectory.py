@@ -36,7 +36,7 @@ class Ending:
 
     `steps` counts those of each trajectory on the grid of times; they differ only where a batch was
     stopped half-way.  `short` says that the last step, of the trajectories that have made it, was
-    `end_step` long and leaves the grid.
+    `end_step` long and leaves the grid.  `setbacks` are steps that needed Newton's exact matrix.
     """
 
     states: list[np.ndarray]
@@ -45,6 +45,7 @@ class Ending:
     steps: np.ndarray
     short: bool
     end_step: float
+    setbacks: list[int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,6 +262,7 @@ class Trajectory:
             self.ending.steps[[index]],
             self.ending.short and bool(self.ending.steps[index] == self.ending.steps.max()),
             self.ending.end_step,
+            [self.ending.setbacks[index]],
         )
         return replace(self, q=self.q[index], v=self.v[index], p=self.p[index], ending=end)
 

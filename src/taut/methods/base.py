@@ -6,6 +6,7 @@ A method is one function ``program(step)`` that writes down a step in terms of a
 * ``step.t, step.t1, step.h``                  both times and the step size;
 * ``step.mixed``                               whether it is given by L, and L_v depends on q;
 * ``step.unknown(name, guess=…)``              a vector to be solved for;
+* ``step.stages(name, nodes, guess=…)``        values of a smooth curve at nodes of the step;
 * ``step.solve((u, residual), …, watch=v)``    residual = 0, each paired with "its" unknown;
 * ``step.advance(q=Δq, p=Δp, v=…)``            the new state, as increments;
 * ``step.table(name) @ x``                     a matrix that depends on h, see `Method.tables`;
@@ -74,6 +75,13 @@ class Step(Protocol):
         """A vector to be solved for: in the space of coordinates ``"q"`` or of multipliers ``"c"``.
 
         `guess` (default 0) starts the first step; later ones extrapolate from the steps before.
+        """
+        ...
+
+    def stages(self, name: str, nodes: np.ndarray, guess: Vector | None = None) -> list[Vector]:
+        """Unknowns that are the values of one smooth function of time at t + node·h.
+
+        Guesses are then extrapolated by the polynomial through all stages of the last steps.
         """
         ...
 

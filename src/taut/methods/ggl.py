@@ -70,8 +70,8 @@ class GGL(Method):
 
     def program(self, step: Step) -> None:
         (c, a), h, s = self.coefficients, step.h, self.stages
-        v = [step.unknown(f"V{i}", guess=step.v) for i in range(s)]
-        p = [step.unknown(f"P{i}", guess=step.p) for i in range(s)]
+        v = step.stages("V", c, guess=step.v)
+        p = step.stages("P", c, guess=step.p)
         w, r = ([step.unknown(f"{x}{i}") for i in range(s)] for x in "WR")
         lam, eta = ([step.unknown(f"{x}{i}", "c") for i in range(s)] for x in ("lambda", "eta"))
         moves = [v[j] + w[j] for j in range(s)]

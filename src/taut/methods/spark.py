@@ -77,8 +77,8 @@ class _Spark(Method):
 
     def program(self, step: Step) -> None:
         k, h, s = self.coefficients, step.h, len(self.coefficients.b)
-        v = [step.unknown(f"V{i}", guess=step.v) for i in range(s)]
-        p = [step.unknown(f"P{i}", guess=step.p) for i in range(s)]
+        v = step.stages("V", k.c, guess=step.v)
+        p = step.stages("P", k.c, guess=step.p)
         impulses = [step.unknown(f"lambda{j}", "c") for j in range(len(k.node_c) - 1)]
         dq = h * weighted(k.b, v)
         q1 = step.moved(dq)

@@ -56,6 +56,7 @@ class Coefficients:
 
     c: np.ndarray  # points
     b: np.ndarray
+    inner: np.ndarray  # where the wⱼ belong
     rate: np.ndarray  # mⱼ(cᵢ)
     place: np.ndarray  # aᵢⱼ
     paired: np.ndarray  # bᵢ mⱼ(cᵢ)
@@ -77,9 +78,9 @@ class Coefficients:
             paired = [[w * m for m in row] for w, row in zip(b, rate, strict=True)]
             pulled = [[w * x for x in _to_go(whole, row)] for w, row in zip(b, place, strict=True)]
             pushed = [_to_go(whole, row) for row in at]
-        rows = ([c], [b], rate, place, paired, pulled, [whole], [stations], at, pushed)
+        rows = ([c], [b], [inner], rate, place, paired, pulled, [whole], [stations], at, pushed)
         found = [tableaux.rounded(x) for x in rows]
-        return cls(*(x[0] if i in (0, 1, 6, 7) else x for i, x in enumerate(found)))
+        return cls(*(x[0] if i in (0, 1, 2, 7, 8) else x for i, x in enumerate(found)))
 
 
 def _to_go(whole, passed) -> list:
@@ -172,7 +173,7 @@ class TimeElement(Method):
 
     def program(self, step: Step) -> None:
         x, h, q, p = self.coefficients, step.h, step.q, step.p
-        w = [step.unknown(f"w{j}", guess=step.v) for j in range(self.degree)]
+        w = step.stages("w", x.inner, guess=step.v)
         moves = [h * rate for rate in w]
         dq = weighted(x.whole, moves)
         q1 = step.moved(dq)
@@ -180,10 +181,9 @@ class TimeElement(Method):
         def place(c: float, row) -> Vector:
             return q if c == 0 else q1 if c == 1 else q + weighted(row, moves)
 
-        links, momenta, forces = [], [], []
+        momenta, links, forces = step.stages("P", x.c, guess=p), [], []
         for i, c in enumerate(x.c):
             here = place(c, x.place[i]), weighted(x.rate[i], w)
-            momenta.append(step.unknown(f"P{i}", guess=p))
             links.append((momenta[i], step.link(*here, momenta[i], moment(step, c))))
             forces.append(step.force(*here, momenta[i], moment(step, c)))
         rests = [-float(b) * p for b in x.whole]

@@ -1,0 +1,108 @@
+"""Newton's iteration as LLVM code, and the rules by which it stops.
+
+What is measured is h·|Δwatch|, relative to the coordinates.  Newton stops when it is below 1e−8,
+has fallen by a factor of 1000, and so far that the next update, m³/last² if they fall
+quadratically, would be below round-off; or when it is below 1e−7 and no longer falls, which is
+noise.  The first iteration has no other to compare with, and coordinates may be large against the
+scale on which forces and constraints bend (an angle that winds, a body far away): it must be
+below 1e−12.
+
+The simplified iteration factorises its matrix once, at the guess: what depends on the guess alone
+stands before the loop.  Its updates fall by a constant factor, so that the next one is m²/last, and
+what no longer falls may converge slowly: it counts as noise only if rounding the largest
+coordinate explains it.  Where it fails, an iteration with the exact matrix is tried (see
+`taut.march.run`).
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from taut.kernel.emit import Emitter, lean
+from taut.kernel.fused import Newton
+
+SMALL, FALLING, ROUNDOFF, STALLED, STALL_RATIO = 1e-8, 1e-3, 1e-14, 1e-7, 0.6
+NEXT = 1e-16  # what the next update may be
+FIRST = 1e-12  # enough in the first iteration, which no other tells how quickly it converges
+SURE = 1e-14  # the same where it converges by a factor that is not known yet
+BENT = 1e-11  # as SMALL, where equations are nonlinear in the velocities
+NEVER = 1e300  # the measure before the first iteration
+LIMIT = 25
+
+
+def newton_loop(
+    e: Emitter, index: int, newton: Newton, known, guess: list[str], iterations: str, before: str
+) -> tuple[list[str], str, str, str]:
+    """Emit one loop; (solution, converged, iterations so far, the block that follows).
+
+    Parameters
+    ----------
+    known : list of (SX, values)
+        What the equations may depend on besides the unknowns.
+    before : str
+        The block that the loop is entered from.
+    """
+    symbols, values = [*(x for x, _ in known), newton.start], [*(x for _, x in known), guess]
+    outputs = [newton.change, newton.measure, newton.noise if newton.simplified else STALLED]
+    function = lean(ca.Function("newton", [*symbols, newton.unknowns], outputs))
+    graph, early = e.staged(function, [*values, []], {len(symbols)})
+    loop, after = f"newton{index}", f"solved{index}"
+    z, z_next = ([e.name() for _ in guess] for _ in range(2))
+    last, measured, done, done_next = (e.name() for _ in range(4))
+    count, count_next, trips, trips_next = (e.name() for _ in range(4))
+    e.do(f"br label %{loop}")
+    e.label(loop)
+    for a, b, g in zip(z, z_next, guess, strict=True):
+        e.do(f"{a} = phi {e.type} [ {g}, %{before} ], [ {b}, %{loop} ]")
+    e.do(f"{last} = phi {e.type} [ {e.constant(NEVER)}, %{before} ], [ {measured}, %{loop} ]")
+    e.do(f"{done} = phi {e.mask} [ {e.splat('false')}, %{before} ], [ {done_next}, %{loop} ]")
+    e.do(f"{trips} = phi {e.type} [ {iterations}, %{before} ], [ {trips_next}, %{loop} ]")
+    e.do(f"{count} = phi i64 [ 0, %{before} ], [ {count_next}, %{loop} ]")
+    bound = _bound(e, last, newton)
+    change, (measure,), (noise,) = graph.emit_late(e, [*values, z], early)
+    for a, b, d in zip(z, z_next, change, strict=True):
+        moved = e.put(f"fadd {e.type} {a}, {d}")
+        e.do(f"{b} = select {e.mask} {done}, {e.type} {a}, {e.type} {moved}")
+    e.do(f"{measured} = select {e.mask} {done}, {e.type} {last}, {e.type} {measure}")
+    final = _final(e, measure, last, newton.simplified)
+    near = e.put(f"and {e.mask} {e.compare('ole', measure, bound)}, {final}")
+    arrived = e.put(f"or {e.mask} {near}, {_stalled(e, measure, last, noise)}")
+    e.do(f"{done_next} = or {e.mask} {done}, {arrived}")
+    step = e.select(done, e.constant(0.0), e.constant(1.0))
+    e.do(f"{trips_next} = fadd {e.type} {trips}, {step}")
+    e.do(f"{count_next} = add i64 {count}, 1")
+    busy = e.put(f"xor i1 {e.all(done_next)}, true")
+    within = e.put(f"icmp ult i64 {count_next}, {LIMIT}")
+    e.do(f"br i1 {e.put(f'and i1 {busy}, {within}')}, label %{loop}, label %{after}")
+    e.label(after)
+    return z_next, done_next, trips_next, after
+
+
+def _bound(e: Emitter, last: str, newton: Newton) -> str:
+    """What the measure must not exceed, given the one before."""
+    small = e.constant(BENT if newton.curved else SMALL)
+    first = e.constant(0.0 if newton.curved else SURE if newton.simplified else FIRST)
+    if newton.simplified:
+        quick = small
+    else:
+        falling = e.put(f"fmul {e.type} {last}, {e.constant(FALLING)}")
+        quick = e.select(e.compare("olt", falling, small), falling, small)
+        quick = e.select(e.compare("ogt", quick, e.constant(ROUNDOFF)), quick, e.constant(ROUNDOFF))
+    return e.select(e.compare("oge", last, e.constant(NEVER)), first, quick)
+
+
+def _final(e: Emitter, measure: str, last: str, simplified: bool) -> str:
+    """Whether the next update would be below round-off: see the module's head."""
+    power = e.put(f"fmul {e.type} {measure}, {measure}")
+    before = last
+    if not simplified:
+        power = e.put(f"fmul {e.type} {measure}, {power}")
+        before = e.put(f"fmul {e.type} {last}, {last}")
+    return e.compare("ole", power, e.put(f"fmul {e.type} {before}, {e.constant(NEXT)}"))
+
+
+def _stalled(e: Emitter, measure: str, last: str, noise: str) -> str:
+    """Small and no longer falling: noise, where half the last one would be slow convergence."""
+    small = e.compare("ole", measure, noise)
+    rest = e.put(f"fmul {e.type} {last}, {e.constant(STALL_RATIO)}")
+    return e.put(f"and {e.mask} {small}, {e.compare('oge', measure, rest)}")
