@@ -23,7 +23,7 @@ from taut.model.system import System
 
 SX = ca.SX
 FUSED_LIMIT = 40  # coordinates and constraints up to which a step is unrolled into one kernel
-STAGED_LIMIT = 30_000  # operations of a solve of all stages: more take many seconds to compile
+STAGED_LIMIT = 60_000  # operations of a solve of all stages: more take many seconds to compile
 
 
 @dataclass(frozen=True, eq=False)
