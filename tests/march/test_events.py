@@ -5,6 +5,7 @@ import pytest
 from scipy.special import ellipk
 
 import taut
+from taut.march import events as watching
 from taut.march.events import ROOM
 from taut.methods import CATALOGUE
 
@@ -116,6 +117,14 @@ def test_many_crossings():
         assert np.all(np.diff(found.t) > 0)
 
 
+@pytest.mark.parametrize("room", [1, 16])
+def test_crossings_are_written_down_before_the_buffer_is_full(room, monkeypatch):
+    """Two crossings in each swing, however few fit into the buffer, also all in one step."""
+    monkeypatch.setattr(watching, "ROOM", room)
+    run = go(duration=10 * PERIOD, events={f"c{k}": x - 1e-4 * k for k in range(20)})
+    assert [len(found) for found in run.events.values()] == [20] * 20
+
+
 def test_a_run_that_fails_keeps_its_events():
     edge = taut.System([x], mass=[1], potential="2*sqrt(x)")
     with pytest.raises(taut.StepError) as caught:
@@ -179,6 +188,17 @@ def test_in_a_last_step_that_is_shorter():
     run = go(duration=quarter + 0.003, step=0.1, events=[x, taut.t - quarter - 0.001])
     assert run.events["x"].t == pytest.approx([quarter], abs=1e-8)
     assert run.events[str(taut.t - quarter - 0.001)].t == pytest.approx([quarter + 0.001], abs=1e-9)
+
+
+def test_nothing_happens_after_a_last_step_that_is_shorter():
+    """A whole step would have gone past it."""
+    run = go(duration=0.97, step=0.1, events={"clock": taut.t - 0.98, "turn": vx})
+    assert len(run.events["clock"]) == 0
+    late = go(duration=PERIOD / 2 - 0.001, step=0.1, events={"turn": vx})
+    assert late.t[-1] % 0.1 > 0.01
+    assert len(late.events["turn"]) == 0
+    twice = (taut.t - 0.96) * (taut.t - 0.99)
+    assert go(duration=0.97, step=0.1, events={"e": twice}).events["e"].t == pytest.approx([0.96])
 
 
 def test_zero_exactly_on_the_grid_is_one_crossing():

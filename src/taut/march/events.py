@@ -91,7 +91,7 @@ class Watch:
         self.wanted = np.array(
             [[DIRECTIONS[e.direction], e.terminal] for e in self.events], dtype=np.float64
         )
-        self.found = np.zeros((ROOM, 3 + 3 * n))
+        self.found = np.zeros((ROOM + len(self.events), 3 + 3 * n))  # all may cross in one step
         self.tally = np.zeros(1, dtype=np.int64)
         self.records: list[np.ndarray] = []
 
