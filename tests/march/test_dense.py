@@ -69,6 +69,16 @@ def test_it_is_continuous_at_the_joints():
     assert np.abs(before.v - after.v).max() < 1e-6
 
 
+@pytest.mark.parametrize("every", [1, 4])
+def test_just_before_a_stored_time_it_is_not_there_yet(every):
+    """A free particle is at v t, to round-off."""
+    free = taut.System([x], mass=[1], potential=0)
+    run = taut.simulate(free, q0=[0], v0=[3], duration=4, step=0.5, every=every, method="rattle")
+    for gap in (1e-8, 1e-10, 1e-12, 1e-14):
+        t = run.t[1:] - gap
+        assert np.abs(run.at(t).q[:, 0] - 3 * t).max() < 5e-15
+
+
 def test_order_between_the_stored_states():
     """Against the run with tiny steps: second order at any time for RATTLE."""
     t = np.linspace(0.013, 0.487, 7)
@@ -90,6 +100,15 @@ def test_shapes_and_order_of_the_times():
     assert np.array_equal(many.q[1, 0], one.q)
     assert np.array_equal(many.q[0, 0], many.q[1, 1])
     assert len(run.at([])) == 0
+
+
+def test_times_in_any_order_between_few_stored_states():
+    """Several whole steps lead to a time: one that is asked for later may be earlier."""
+    few = go("rattle", every=25)
+    t = np.random.default_rng(2).permutation(np.linspace(0.003, 0.993, 100))
+    order = np.argsort(t)
+    assert np.array_equal(few.at(t).q[order], few.at(t[order]).q)
+    assert np.abs(few.at(t).q - go("rattle").at(t).q).max() < 1e-14
 
 
 def test_a_batch():
@@ -157,3 +176,20 @@ def test_thinned_with_another_origin_of_time():
     assert np.abs(few.at(t).q - all_.at(t).q).max() < 1e-14
     gap = (few.at(t).q[:, 0] - t**2 / 3) ** 2 + few.at(t).q[:, 1] ** 2 - 1
     assert np.abs(gap).max() < 1e-15
+
+
+@pytest.mark.parametrize("every", [1, 3])
+def test_the_chart_is_that_of_the_time(every):
+    """About where the pivot was at t = 0, the mass hangs at a right angle to where it hangs now."""
+    pivot = 2 - taut.t, taut.t - 1
+    system = taut.System(
+        [x, y], mass=[1, 1], potential=y,
+        constraints=[(x - pivot[0]) ** 2 + (y - pivot[1]) ** 2 - 1],
+    )  # fmt: skip
+    start = {"q0": [2, 0], "v0": [-1, 1], "t0": 1.0, "duration": 0.3, "step": 0.05}
+    one, two = (
+        taut.simulate(system, **start, every=every, method=m)
+        for m in ("time-element-independent", "rattle")
+    )
+    t = 1 + np.array([0.0, 0.01, 0.07, 0.12])
+    assert np.abs(one.at(t).q - two.at(t).q).max() < 1e-13

@@ -71,14 +71,15 @@ def states_at(run: Trajectory, t: Any) -> States:
 def moved(run: Trajectory, begin: States, which: np.ndarray, dt: np.ndarray, blur: Any = 0.0):
     """(q, v, p) the times `dt` after the states number `which` of `begin`; both ascending.
 
-    A rest of a step that is shorter than `blur` is not made.
+    A rest of a step that is shorter than `blur`, or round-off, is not made.
     """
     method, h, n = run.method.steady, run.step, run.system.n
-    counts = np.floor(dt / h + 1e-9).astype(np.int64)
+    tiny = np.maximum(4 * EPS * np.maximum(h, dt), blur)
+    counts = np.floor((dt + tiny) / h).astype(np.int64)
     if run.method.pace is not None:
         counts[:] = 0
     rest = dt - counts * h
-    rest[rest < np.maximum(4 * EPS * h, blur)] = 0.0
+    rest[rest < tiny] = 0.0
     shop, out = workshop(run.system), np.empty((len(dt), 3 * n))
     charts: list[Any] = [None] * len(begin.t)
     if method.charted:
