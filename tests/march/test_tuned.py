@@ -6,6 +6,7 @@ import sympy as sp
 
 import taut
 from taut import problems
+from taut.march import tuned as tuning
 from taut.march.tuned import FORCED, FREE, fitting
 from taut.methods import CATALOGUE, Composition
 
@@ -220,3 +221,54 @@ def test_the_worst_of_a_batch_counts():
     alone = taut.simulate(pendulum, q0=q0[1], v0=0, duration=20, tolerance=1e-6)
     assert run.step < 1.5 * alone.step
     assert np.ptp(run.energy[1]) <= 1e-6 * np.max(0.5 * np.sum(run.v**2, axis=-1))
+
+
+def test_the_worst_of_a_batch_counts_also_after_the_trial():
+    """Only one of two goes through the narrow well: its energy is what the run is held to."""
+    well = taut.System([x], mass=[1], potential=-1 / (1 + 400 * (x - 60) ** 2))
+    go = {"duration": 140, "tolerance": 1e-6, "method": "gauss-lobatto-4"}
+    run = taut.simulate(well, q0=[[0], [0]], v0=[[-0.5], [0.5]], **go)
+    assert run.q[1, -1, 0] > 70
+    assert np.ptp(run.energy[1]) <= 1e-6 * np.max(0.5 * run.v**2)
+
+
+def test_a_run_that_fails_is_made_anew_with_shorter_steps():
+    """The wall is thinner than a step of the trial, and behind it there is no energy."""
+    wall = taut.System([x], mass=[1], potential=sp.Rational(1, 100) / sp.sqrt(61 - x))
+    start = {"q0": [0], "v0": [0.5], "duration": 240}
+    with pytest.raises(taut.StepError):  # the longest step that meets the tolerance before it
+        taut.simulate(wall, **start, step=240 / 2001, method="rattle")
+    run = taut.simulate(wall, **start, tolerance=1e-4)
+    assert 60.9 < run.q.max() < 61
+    assert run.v[-1, 0] == pytest.approx(-0.5, abs=1e-3)
+
+
+def test_units_do_not_matter():
+    """The same pendulum in metres and in millimetres: the same method, the same step."""
+    found = []
+    for size in (1, 1000):
+        rod = [x**2 + y**2 - size**2]
+        pendulum = taut.System([x, y], mass=[1, 1], potential=10 * size * y, constraints=rod)
+        q0 = [0.6 * size, -0.8 * size]
+        found.append(taut.simulate(pendulum, q0=q0, v0=0, duration=10, tolerance=1e-6))
+    assert found[0].method is found[1].method
+    assert found[1].step == pytest.approx(found[0].step, rel=1e-9)
+
+
+def test_the_reference_is_far_better_than_the_tolerance(monkeypatch):
+    """Against the closed form, at the times at which trials are compared."""
+    seen = []
+
+    class Seen(tuning._Trial):
+        def __init__(self, *given):
+            super().__init__(*given)
+            seen.append(self)
+
+    monkeypatch.setattr(tuning, "_Trial", Seen)
+    for tolerance in (1e-2, 1e-4, 1e-6, 1e-8):
+        tuned(SWING, tolerance, duration=20)
+        (trial,) = seen
+        seen.clear()
+        t = trial.horizon * np.linspace(0, 1, tuning.LOOKS)[1:]
+        error = np.abs(trial.reference[:, :2] - SWING.exact(t)[0]).max()
+        assert error < 1e-3 * tolerance * trial.size
