@@ -13,7 +13,7 @@ from taut.kernel.compile import workshop
 from taut.kernel.fused import HEAD
 from taut.kernel.step_code import NOTES, PAR
 from taut.march.charts import best_chart
-from taut.methods import Projected, Rattle, SymplecticEuler, TimeElement
+from taut.methods import Composition, Projected, Rattle, SymplecticEuler, TimeElement
 from taut.methods.base import Method, projected
 
 x, y = taut.coordinates("x y")
@@ -98,6 +98,7 @@ class Stepper:
 METHODS = [
     Rattle(), TimeElement(), TimeElement("independent"), TimeElement(quadrature="gauss2"),
     SymplecticEuler(), Projected(SymplecticEuler()), Explicit(), Explicit(late=True),
+    Composition(), Composition(TimeElement("independent")),
 ]  # fmt: skip
 
 

@@ -133,13 +133,14 @@ def test_states_in_between_and_events():
         ORBIT.simulate(duration=1, every=3).at(0.5)
 
 
-def test_work_of_forces_in_varying_steps():
+@pytest.mark.parametrize("base", ["rattle", "composition-4"])
+def test_work_of_forces_in_varying_steps(base):
     """The balance of energy and work holds to second order in the varying steps, too."""
     (a,) = taut.coordinates("a")
     damped = taut.System([a], mass=[1], potential=a**2 / 2, forces=[-0.3 * damped_rate(a)])
     bands = []
     for step in (0.02, 0.01):
-        method = taut.Adaptive("rattle", scale=1 / (1 + 4 * a**2))
+        method = taut.Adaptive(base, scale=1 / (1 + 4 * a**2))
         run = taut.simulate(damped, q0=[1], v0=0, duration=10, step=step, method=method)
         assert np.ptp(np.diff(run.t)) > 0.01
         bands.append(run.certificate.energy.band)
@@ -274,3 +275,65 @@ def test_a_start_that_is_not_zero_and_a_moving_constraint():
         share = sizes / np.sqrt(value[:-2] * value[1:-1])
         assert np.ptp(share) < 0.01 * share.mean()
         assert np.abs(run.at(at + 1.234).q - exact.at(at + 1.234).q).max() < 1e-4
+
+
+# ---- the density, by hand ----------------------------------------------------------------------
+
+DRIFT = taut.System([b], mass=[1], potential=0)
+
+
+def grown(run):
+    """How much 1/h = ρ/ε grows from each whole step to the next: G at the state between them."""
+    return np.diff(1 / np.diff(run.t)[:-1])
+
+
+def test_the_density_grows_by_the_scale_at_the_time_of_each_state():
+    """Q = exp(−t²): G = 2t, also at the start, which is not at 0."""
+    method = taut.Adaptive(scale=sp.exp(-(taut.t**2)))
+    run = taut.simulate(DRIFT, q0=[0], v0=[1], t0=3.0, duration=0.5, step=0.01, method=method)
+    assert 1 / (run.t[1] - run.t[0]) == pytest.approx(1 / 0.01 + 3.0, rel=1e-11)
+    assert grown(run) == pytest.approx(2 * run.t[1:-2], rel=1e-7)
+    # The landing is a part of a step: ρ grows in proportion, with G where it lands.
+    whole, landed = np.diff(run.t)[-2], run.t[-1] - run.t[-2]
+    there = (1 / whole + 2 * run.t[-2]) * (1 + landed * 2 * run.t[-1])
+    later = run.continue_(0.5)
+    assert 1 / (later.t[len(run)] - run.t[-1]) == pytest.approx(there, rel=1e-11)
+
+
+def test_the_density_grows_by_the_scale_of_tangent_momenta():
+    """A point on a circle: ṗ = F − Gᵀλ with λ = (|v|² − 10 y)/2 by hand, at the states stored."""
+    u, w = taut.coordinates("u w")
+    pu, pw = taut.momenta([u, w])
+    pendulum = taut.System([u, w], mass=[1, 1], potential=10 * w, constraints=[u**2 + w**2 - 1])
+    run = taut.simulate(
+        pendulum, q0=[0.6, -0.8], v0=[0.8, 0.6], duration=2, step=0.05,
+        method=taut.Adaptive(scale=1 / (3 + pu + pw**2)),
+    )  # fmt: skip
+    q, v, p = run.q[1:-2], run.v[1:-2], run.p[1:-2]
+    push = (v**2).sum(axis=1) - 10 * q[:, 1]
+    rate = np.array([0, -10]) - push[:, None] * q
+    exact = (rate[:, 0] + 2 * p[:, 1] * rate[:, 1]) / (3 + p[:, 0] + p[:, 1] ** 2)
+    assert np.abs(grown(run) - exact).max() < 1e-9 * np.abs(exact).max()
+
+
+def test_a_density_that_falls_below_zero_is_a_failure():
+    """Q = exp(b⁴) grows more within a step than a density can fall."""
+    with pytest.raises(taut.StepError) as caught:
+        taut.simulate(
+            DRIFT, q0=[0], v0=[1], duration=10, step=0.1, method=taut.Adaptive(scale=sp.exp(b**4))
+        )
+    assert 0.5 < caught.value.partial.t[-1] < 3
+
+
+def test_a_landing_that_fails_keeps_what_there_is():
+    """Beyond an edge in the middle of the last step there is no energy."""
+    method = taut.Adaptive(scale=1 + b**2 / 1000)
+    options = {"q0": [0], "v0": [1], "duration": 1.05, "step": 0.1, "method": method}
+    free = taut.simulate(DRIFT, **options)
+    edge = float(np.mean(free.t[-2:]))
+    edged = taut.System([b], mass=[1], potential=1e-12 * sp.log(edge - b))
+    with pytest.raises(taut.StepError) as caught:
+        taut.simulate(edged, **options)
+    partial = caught.value.partial
+    assert partial.t == pytest.approx(free.t[:-1], abs=1e-10)
+    assert partial.q[:, 0] == pytest.approx(free.t[:-1], abs=1e-9)

@@ -82,6 +82,7 @@ def test_any_symmetric_base(base):
         q, p = part.q[-1], sign * part.p[-1]
     assert np.abs(run.q[-1] - q).max() < 1e-13
     assert np.abs(run.p[-1] - p).max() < 1e-13
+    assert np.abs(run.v[-1] - p).max() < 1e-13  # the masses are 1
 
 
 def test_a_composition_of_a_composition():
@@ -109,6 +110,17 @@ def test_times_of_the_parts():
         for h in (0.1, 0.05)
     ]  # fmt: skip
     assert np.log2(errors[0] / errors[1]) == pytest.approx(4, abs=0.1)
+
+
+def test_work_over_whole_steps():
+    """Power at the ends of the whole step, not of its last part: a balance of second order."""
+    driven = taut.System([x], mass=[1], potential=x**2 / 2 - x * taut.t**3)
+    bands = [
+        taut.simulate(driven, q0=[1], v0=0, duration=2, step=h, method="composition-4")
+        .certificate.energy.band
+        for h in (0.02, 0.01)
+    ]  # fmt: skip
+    assert np.log2(bands[0] / bands[1]) == pytest.approx(2, abs=0.1)
 
 
 @pytest.mark.parametrize(
