@@ -163,6 +163,7 @@ def test_the_callback_is_told():
     [
         ({"base": "symplectic-euler", "scale": x}, "cannot be made to vary"),
         ({"base": "time-element-independent", "scale": x}, "cannot be made to vary"),
+        ({"base": taut.PreciseElement(), "scale": x}, "cannot be made to vary"),
         ({"base": RATTLE, "scale": x}, "cannot be made to vary"),
         ({}, "nothing to control"),
         ({"scale": 3}, "nothing to control"),

@@ -77,6 +77,16 @@ class TestTableaux:
             wrong[i] *= 1 + 1e-11
             assert max(defect(a, wrong, k) for k in orders) > 1e-14, i
 
+    @pytest.mark.parametrize("name", ["rk4", "dopri5"])
+    def test_fifteen_digits_make_an_order_and_ten_do_not(self, name):
+        """The weights still add up to 1."""
+        a, b = ExplicitRK(name).arrays
+        i, j = np.flatnonzero(b)[[0, -1]]
+        for error, order in ((1e-14, ExplicitRK(name).order), (2e-11, 1)):
+            given = b.copy()
+            given[[i, j]] += error, -error
+            assert order_of(a, given) == order
+
     def test_dop853_is_the_published_one(self):
         a, b = ExplicitRK("dop853").arrays
         np.testing.assert_array_equal(a, dop853_coefficients.A[:12, :12])
@@ -323,6 +333,32 @@ class TestImplicit:
             one = taut.simulate(km, **START, duration=1, step=0.1, method=method)
             two = taut.simulate(m, q0=[1, 0], v0=[0, 1500], duration=1, step=0.1, method=method)
             np.testing.assert_allclose(two.q / [1, k], one.q, atol=1e-12)
+
+
+def test_corrections_are_orthogonal_in_the_metric_of_where_they_act():
+    """One step with M(q, t) and G(q, t): M w is along Gᵀ, both at the end or where rk4 has landed.
+
+    w is what q moves by besides the velocities of the scheme.
+    """
+    mass = sp.Matrix([[2 + x**2 + taut.t, x * y / 4], [x * y / 4, 1 + y**2 + 3 * taut.t]])
+    held = (x - taut.t / 3) ** 2 + 2 * y**2 * (1 + taut.t) - 1
+    system = taut.System(Q, mass=mass.tolist(), potential=10 * y, constraints=[held])
+    h = 0.2
+    euler, trapezoid, free, near = (
+        taut.simulate(system, q0=[1, 0], v0=[1 / 3, 1.5], duration=h, step=h, method=m)
+        for m in (GGL(1), ImplicitTrapezoid(), "rk4", "projected-rk4")
+    )
+    moves = [
+        (euler.q[1], euler.q[1] - euler.q[0] - h * euler.v[1]),
+        (trapezoid.q[1], np.diff(trapezoid.q, axis=0)[0] - h / 2 * trapezoid.v.sum(axis=0)),
+        (free.q[1], near.q[1] - free.q[1]),
+    ]
+    across = sp.Matrix([-held.diff(y), held.diff(x)])
+    for place, w in moves:
+        here = dict(zip((*Q, taut.t), (*place, h), strict=True))
+        metric, tangent = (np.array(a.subs(here), dtype=float) for a in (mass, across))
+        assert np.linalg.norm(w) > 1e-4
+        assert abs(tangent[:, 0] @ metric @ w) < 1e-11 * np.linalg.norm(w)
 
 
 def forced():

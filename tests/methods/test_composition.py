@@ -128,6 +128,9 @@ def test_work_over_whole_steps():
     [
         ({"base": "symplectic-euler"}, "cannot be composed"),
         ({"base": "gauss-lobatto-4"}, "cannot be composed to order 4"),
+        ({"base": "energy-momentum"}, "cannot be composed"),  # p is not tangent
+        ({"base": taut.PreciseElement()}, "cannot be composed"),  # tables of one step size
+        ({"base": taut.Adaptive(scale=x)}, "cannot be composed"),
         ({"order": 5}, "order of a composition"),
         ({"order": 6, "scheme": "815"}, "scheme of order 6"),
         ({"base": "rattel"}, "rattel"),

@@ -84,6 +84,32 @@ def test_known_states_are_reached_at_order_2(
     assert errors(extrapolated(found), value)[-1] < extrapolated_bound
 
 
+REACHED = [
+    pytest.param(name, fact, id=f"{name} at {fact.t:g}")
+    for name in (
+        "pendulum", "period-2-pendulum", "spherical-pendulum", "double-pendulum", "circular-track",
+        "zg-double", "zg-spatial", "zg-spatial-printed", "cq-triple", "chain", "fpu",
+    )
+    for fact in problems.problem(name).facts
+    if fact.t is not None and 0 < fact.t <= 10 and fact.q is not None
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "fact"), REACHED)
+def test_known_states_are_reached_to_all_their_digits(name, fact):
+    """At order 10: no number can be wrong, also none that constraints and energy do not pin."""
+    problem = problems.problem(name)
+    duration = fact.t - problem.t0
+    count = round(500 * duration)
+    settings = {"duration": duration, "step": duration / count, "every": count}
+    run = problem.simulate(**settings, method="composition-10", laws=None)
+    for which in ("q", "v", "p"):
+        value = getattr(fact, which)
+        if value is not None:
+            found = getattr(run, which)[-1]
+            np.testing.assert_allclose(found, value, rtol=0, atol=fact.accuracy)
+
+
 # ---- car axis -----------------------------------------------------------------------------------
 
 CAR_AXIS = {"name": "car-axis", "t": 3.0, "steps": 3000, "levels": 6}  # step 1e-3 … 3.125e-5
