@@ -60,7 +60,7 @@ class Verified:
     momentum : float
         Largest change of the angular momentum there.
     reversal : float
-        How far there and back, 20 steps of 0.1 each way, ends from the start.
+        How far there and back, 20 steps of 0.1 each way, ends from the start; NaN if it fails.
     defect : float or None
         The symplecticity defect at step 0.1.
     cost : float
@@ -209,7 +209,9 @@ def _long(method: Method) -> Trajectory:
 
 
 def _reversal(method: Method) -> float:
-    out = _sphere_run(method, 2.0, 0.1)
+    out = _as_far_as_it_goes(lambda: _sphere_run(method, 2.0, 0.1))
+    if out.certificate.failures:
+        return np.nan
     back = _as_far_as_it_goes(
         lambda: simulate(
             sphere(method.general), q0=out.q[-1], p0=-out.p[-1], duration=2.0, step=0.1,
