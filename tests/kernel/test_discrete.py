@@ -15,6 +15,7 @@ a, x, y, z = VARIABLES = sp.symbols("a x y z", real=True)
 FUNCTIONS = {
     "quadratic": x**2 + 3 * x * y - z,
     "quartic": (x**2 + y**2 - z) ** 2,
+    "octic": (x + 2 * y) ** 8 - 3 * z**7,  # of a degree that three Gauss points are not enough for
     "distance": 1 / sp.sqrt(x**2 + y**2 + (z - 3) ** 2),
     "spring": 50 * (sp.sqrt((x - a) ** 2 + y**2 + z**2) - 1) ** 2,
     "one coordinate": sp.cos(3 * x) + sp.exp(y),
