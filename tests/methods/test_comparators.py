@@ -453,7 +453,7 @@ def test_no_graph_is_copied(monkeypatch):
 
 
 def test_many_stages_are_unrolled_where_they_are_explicit():
-    shop = workshop(rods(4))
+    shop = workshop(rods(6))
     assert shop.unrolled(CATALOGUE["dop853"])
     assert shop.unrolled(CATALOGUE["projected-dop853"])
     assert not shop.unrolled(CATALOGUE["ggl"])
