@@ -247,7 +247,7 @@ def notes_agree(one, two, tolerance=1e-11):
     # A matrix that is kept takes more iterations than one made anew.
     kept = workshop(one.system).program(one.method, one.keep, one.ending.charts[0]).simplified
     assert abs(a["iterations"] - b["iterations"]) <= (6 if kept else 2.2) * STEPS * parts
-    assert abs(a["most_iterations"] - b["most_iterations"]) <= (6 if kept else 3)
+    assert abs(a["most_iterations"] - b["most_iterations"]) <= (15 if kept else 3)
 
 
 @pytest.mark.parametrize("method", METHODS)
