@@ -322,9 +322,20 @@ def _gap(fact: Fact, run: Trajectory) -> float | None:
         return None
     if fact.quantity is not None:
         return float(np.abs(run.evaluate(fact.quantity) - fact.value).max())
+    if fact.t is None and fact.energy is not None and run.system.conservative:
+        return float(np.abs(run.energy - fact.energy).max())  # of the whole run
     row = 0 if fact.t is None else int(np.abs(run.t - fact.t).argmin())
     if fact.t is not None and abs(run.t[row] - fact.t) > 1e-9 * max(1.0, abs(fact.t)):
-        return None
+        between = run.t[0] <= fact.t <= run.t[-1] and fact.multipliers is None
+        if not between or fact.energy is not None:
+            return None
+        there = run.at(fact.t)
+        gaps = [
+            np.abs(getattr(there, name) - np.asarray(value)).max()
+            for name in ("q", "v", "p")
+            if (value := getattr(fact, name)) is not None
+        ]
+        return float(max(gaps)) if gaps else None
     gaps = [
         np.abs(np.asarray(getattr(run, name)[row]) - np.asarray(value)).max()
         for name in ("q", "v", "p", "multipliers", "energy")

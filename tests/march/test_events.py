@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import sympy as sp
 from scipy.special import ellipk
 
 import taut
@@ -209,3 +210,21 @@ def test_zero_exactly_on_the_grid_is_one_crossing():
 
 def test_none_are_none():
     assert go(events=None, duration=1).events == {}
+
+
+def test_an_event_without_a_value_is_told():
+    """A root that is real only now and then, and one that never is."""
+    problem = taut.problems.problem("pendulum")
+    y = problem.system.coordinates[1]
+    events = {
+        "never": sp.sqrt(y - 3),
+        "often": sp.sqrt(y + sp.Rational(9, 10)) - sp.Rational(1, 5),
+    }
+    run = problem.simulate(duration=5, step=0.01, events=events)
+    rows = {row[0]: row for row in run.certificate.rows()}
+    assert rows["event never"][1] == "not a number after 500 of the steps"
+    assert len(run.events["never"].t) == 0
+    inside = run.q[:, 1] > -0.9
+    assert 0 < inside.sum() < len(run.t)
+    assert rows["event often"][1] == f"not a number after {(~inside[1:]).sum()} of the steps"
+    assert len(run.events["often"].t) > 0

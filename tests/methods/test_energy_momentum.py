@@ -303,8 +303,7 @@ def test_verdicts_of_the_certificate():
     assert rows[False]["max |G q̇ + ∂g/∂t|"][1] == "not asked for"
     assert rows[True]["max |G q̇ + ∂g/∂t|"][1] == "round-off"
     for found in rows.values():
-        assert found["energy"][1] == "round-off"
-        assert "energy drift" not in found
+        assert found["energy drift"][1] not in ("drifts", "wanders")
         assert found["energy by"] == (
             "x**2 + y**2 + (z - 2)**2", "symmetries shared with the masses keep momenta"
         )  # fmt: skip
@@ -318,7 +317,7 @@ def test_energy_that_is_not_kept_is_not_called_round_off(monkeypatch):
     system, start, _ = spherical()
     monkeypatch.setattr(Rattle, "keeps_energy", True)
     rows = {row[0]: row for row in run(system, start, "rattle", 500, 0.02).certificate.rows()}
-    assert "energy drift" in rows
+    assert rows["energy drift"][2] not in ("", "round-off")
 
 
 def test_a_batch_is_its_members():

@@ -22,7 +22,7 @@ from taut.text import aligned
 
 EPS = np.finfo(float).eps
 SAMPLES = 32
-WALK = 12.5  # how much further a walk may go that every step of a method pushes by a rounding
+WALK = 0.4  # of a slope: with a wider interval than that it may be a part of a walk
 LONG = 100_000  # steps after which a run counts as long
 
 
@@ -202,6 +202,11 @@ class Certificate:
                 "round-off" if w.drift.band <= 1e3 * EPS * abs(w.first) else self._verdict(w.drift)
             )
             rows.append((w.name, f"{w.first:.6g} ± {w.largest_change:.1e}", word))
+        if run.watch is not None:
+            for event, steps in zip(run.watch.events, run.watch.blank, strict=True):
+                if steps:
+                    value = f"not a number after {steps} of the steps"
+                    rows.append((f"event {event.label}", value, "not watched there"))
         if run.method.pace is not None and run.every == 1 and len(run.t) > 2:
             sizes = np.diff(run.t)[:-1]
             value = f"{sizes.min():.2g} … {sizes.max():.2g}, in the mean {sizes.mean():.2g}"
@@ -255,15 +260,12 @@ class Certificate:
 
     def _energy_rows(self) -> list[tuple[str, str, str]]:
         e = self.energy
-        if self.run.system.conservative and self._energy_verdict() == "round-off":
-            return [("energy", f"{self.energy0:.8g}, band {e.band:.1e}", "round-off")]
         amount = f"({_percent(e.relative, '+')} ± {_percent(e.relative_half_width)}) % of the band"
-        verdict = self._verdict(e)
         if np.isinf(e.half_width):
             amount = "too few steps to tell"
         if self.run.system.conservative:
             start = ("energy", f"{self.energy0:.8g}, band {e.band:.1e}", "")
-            return [start, ("energy drift", amount, verdict)]
+            return [start, ("energy drift", amount, self._energy_verdict())]
         # What is left is an error of the method; it need not oscillate about zero.
         share = f"{_percent(e.band / self.gross_work)} % of the work" if self.gross_work else ""
         work = f"{self.work:.6g} (in and out {self.gross_work:.3g})"
@@ -273,14 +275,7 @@ class Certificate:
         ]
 
     def _energy_verdict(self) -> str:
-        """Verdict on the drift of the energy.
-
-        Where a band is too narrow to be told from a walk of roundings, nothing is said of a drift.
-        """
-        share = WALK if self.run.method.keeps_energy else 1.0 if self.symplectic else 0.0
-        if self.energy.band <= share * self._energy_noise:
-            return "round-off"
-        return self._verdict(self.energy)
+        return self._verdict(self.energy, self._energy_noise)
 
     @cached_property
     def _energy_noise(self) -> float:
@@ -297,16 +292,27 @@ class Certificate:
         size = abs(self.energy0) + sum(float(np.nanmax(x, initial=0.0)) for x in (motion, work))
         return 8 * EPS * float(np.sqrt(self.steps)) * size
 
-    def _verdict(self, drift: Drift) -> str:
+    def _verdict(self, drift: Drift, noise: float = 0.0) -> str:
+        """In words; the same rule for every method.
+
+        A drift within a band that rounding alone may make is round-off.  One that is much larger
+        than its interval goes along a line; a walk does not, and may turn at any time.
+        """
         if np.isinf(drift.half_width):
             return ""
         one_way = drift.turns == 0 and abs(drift.relative) > 0.5
+        # Faster than linearly is what no interval of a slope can tell.
+        grows = one_way and self.symplectic is False and self.long_enough
+        if (drift.significant or grows) and drift.band <= noise:
+            return "round-off"
         if drift.significant:
             # A symplectic method may be on its way along a slow oscillation.
             waiting = self.symplectic and self.steps < LONG
-            return "drifts" if self.long_enough and not waiting else "too short to tell"
-        if one_way and self.symplectic is False and self.long_enough:
-            return "drifts"  # faster than linearly, which no interval of a slope can tell
+            if not self.long_enough or waiting:
+                return "too short to tell"
+            return "drifts" if drift.half_width < WALK * abs(drift.slope) or grows else "wanders"
+        if grows:
+            return "drifts"
         if self.failures or self.max_g > self._round_off[0]:
             return "no claim: " + ("the run failed" if self.failures else "constraints not kept")
         return "no drift" if drift.relative_half_width < 0.1 else "none seen; too short to exclude"
@@ -371,9 +377,6 @@ def _energy_drift(books: np.ndarray, step: float) -> Drift:
     count = int(value["blocks"])
     means = books[loop.HEAD : loop.HEAD + count]
     band = value["error_max"] - value["error_min"]
-    # Below round-off of the energy itself there is no band to speak of.
-    floor = 8 * EPS * max(abs(value["energy0"]), value["gross_work"])
-    band = band if band > floor else 0.0
     return drift_of(means, value["block_length"] * step, value["steps"] * step, float(band))
 
 

@@ -226,7 +226,7 @@ def _cost(method: Method) -> float:
     start = {"q0": [a, a, 0, 2 * a], "v0": 0, "step": 0.01, "method": method, "laws": None}
     runs = [
         _as_far_as_it_goes(
-            lambda: simulate(_double(method.general), **start, duration=20, every=10**4)
+            lambda: simulate(_double(method.general), **start, duration=500, every=10**5)
         )
         for _ in range(5)
     ]

@@ -24,6 +24,7 @@ from typing import Any, cast
 import casadi as ca
 import numpy as np
 
+from taut.errors import ModelError
 from taut.kernel.eliminate import (
     curved,
     entries,
@@ -262,14 +263,18 @@ def fuse(
     operators = Operators(system, keep, method.invariants_of(system))
     step = FusedStep(operators, chart)
     method.program(cast(Step, step))
+    _check(step, method)
     solved = _Solved(step)
     # Where steps are coarse, polynomials of high degree lead astray.
     back = 0 if len(method.substeps) > 1 or thorough else 1 if method.pace is not None else 2
     newtons: list[Newton] = []
     for pairs, watch in zip(step.solves, step.watches, strict=True):
-        left = solved.reduced(pairs, watch)
-        if left is not None:
-            newtons.append(_newton(step, len(newtons), *left, solved, back, thorough))
+        try:
+            left = solved.reduced(pairs, watch)
+            if left is not None:
+                newtons.append(_newton(step, len(newtons), *left, solved, back, thorough))
+        except (ZeroDivisionError, np.linalg.LinAlgError) as error:
+            raise _unsolvable(method, pairs) from error
     end = solved.at_the_end()
     result = {name: SX.sym(name, operators.n) for name in ("q", "p", "v")}
     inputs = {
@@ -303,6 +308,38 @@ def fuse(
         substeps=method.substeps,
         pace=None if method.pace is None else _pace(system, method, step, *result.values()),
         handed=end.handed,
+    )
+
+
+def _check(step: FusedStep, method: Method) -> None:
+    """Refuse a program that says too little."""
+    if not step.end:
+        raise ModelError(
+            f"the program of {method.name} does not say where the step ends",
+            expected="step.advance(q=Δq, p=Δp, v=v₁) as its last line",
+            received="no such call",
+        )
+    solved = set().union(set(), *(entries(u) for pairs in step.solves for u, _ in pairs))
+    used = [step.end[name] for name in ("dq", "dp", "v", "tangent", "handed")]
+    used += [r for pairs in step.solves for _, r in pairs] + [value for _, value in step.sums]
+    met = entries(ca.vertcat(*(ca.vec(x) for x in used)))
+    for symbol, _ in step.guesses:
+        if entries(symbol) & met and not entries(symbol) <= solved:
+            name = symbol[0].name().rsplit("_", 1)[0]
+            raise ModelError(
+                f"the program of {method.name} uses the unknown {name} without solving for it",
+                expected="each unknown in one pair (unknown, residual) of step.solve",
+                received=f"{name} in no pair",
+            )
+
+
+def _unsolvable(method: Method, pairs: list[tuple[SX, SX]]) -> ModelError:
+    names = [u[0].name().rsplit("_", 1)[0] for u, _ in pairs if u.numel()]
+    return ModelError(
+        f"the equations of {method.name} cannot be solved for their unknowns",
+        expected="residuals that depend on the unknowns, each paired with one that it determines",
+        received=f"pairs for {', '.join(names)}",
+        remedy="an unknown that its own residual lacks comes last, as multipliers do",
     )
 
 

@@ -93,6 +93,7 @@ class Watch:
         )
         self.found = np.zeros((ROOM + len(self.events), 3 + 3 * n))  # all may cross in one step
         self.tally = np.zeros(1, dtype=np.int64)
+        self.blank = np.zeros(len(self.events), dtype=np.int64)  # steps without a value
         self.records: list[np.ndarray] = []
 
     def values(self, states: States, par: np.ndarray) -> np.ndarray:
@@ -110,7 +111,7 @@ class Watch:
             group.step.address, group.step.context, group.sheet, group.par, group.books,
             group.store, group.row, plan.t0, plan.step, plan.end_step, plan.first + group.done,
             count, plan.every, plan.last, group.frail, self.map.address, source, target, self.signs,
-            self.wanted, self.found, self.tally, clock,
+            self.wanted, self.found, self.tally, self.blank, clock,
         )  # fmt: skip
         if self.tally[0]:
             self.records.append(self.found[: self.tally[0]].copy())
@@ -121,7 +122,7 @@ class Watch:
 @njit(nogil=True, cache=True)
 def _march(
     address, context, sheet, par, books, store, row, t0, h, end_h, first, count, every, last,
-    frail, events, source, target, signs, wanted, found, tally, clock,
+    frail, events, source, target, signs, wanted, found, tally, blank, clock,
 ):  # fmt: skip
     n = store.shape[1] // 3
     before = np.empty(3 * n)
@@ -149,6 +150,9 @@ def _march(
         call_map(events, source.ctypes.data, target.ctypes.data)  # pyright: ignore[reportCallIssue]
         for e in range(len(signs)):
             sign = np.sign(target[e])
+            if sign != sign:
+                blank[e] += 1
+                continue
             if sign * signs[e] < 0.0 and (wanted[e, 0] == 0.0 or wanted[e, 0] == sign):
                 entry = found[tally[0]]
                 entry[0], entry[1], entry[2] = e, t, size

@@ -155,9 +155,8 @@ def _watch(model: System, events: Any, here: Snapshot, values: np.ndarray) -> Wa
         )
     watch = Watch(model, found, np.zeros(len(found)))
     rows = here.rows()
-    watch.signs = np.sign(watch.values(States(np.array([here.t]), rows.q, rows.v, rows.p), values))[
-        0
-    ]
+    first = watch.values(States(np.array([here.t]), rows.q, rows.v, rows.p), values)[0]
+    watch.signs = np.nan_to_num(np.sign(first))  # no sign yet where there is no value
     return watch
 
 

@@ -188,7 +188,7 @@ class _Trial:
             "the motion could not be resolved",
             expected="trial runs that agree when their steps are halved",
             received=f"steps down to {FINEST * self.tau:g} in a trial of {self.horizon:g}",
-            remedy="give a step and a method",
+            remedy="ask for less, as tolerance=1e-9, or give a step and a method",
             t=self.t0,
             index=0,
         )

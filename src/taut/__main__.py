@@ -1,0 +1,7 @@
+"""``python -m taut``: the command line."""
+
+import sys
+
+from taut.cli import main
+
+sys.exit(main())
