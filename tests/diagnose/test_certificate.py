@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import sympy as sp
 
 import taut
+from taut.diagnose.drift import Drift
 
 x, y = Q = taut.coordinates("x y")
 vx, vy = taut.velocities(Q)
@@ -285,6 +288,7 @@ def test_arrays_are_what_the_certificate_saw(name):
     [
         ("gauss-lobatto-8", 0.02, "round-off"),
         ("projected-dop853", 0.01, "round-off"),
+        ("projected-dop853", 0.025, "drifts"),
         ("projected-dop853", 0.05, "drifts"),
     ],
 )
@@ -299,14 +303,21 @@ def test_a_drift_of_roundings_is_called_so_whatever_the_method(method, step, ver
 
 
 def test_a_walk_is_not_a_drift():
-    """Chaotic motion at a coarse step: the energy moves on, but not along a line."""
-    problem = taut.problems.problem("cq-triple")
-    run = problem.simulate(duration=60_000, method="gauss-lobatto-4", every=100)
-    found = run.certificate.energy
-    assert found.significant
-    assert found.half_width > 0.4 * abs(found.slope)
-    assert "wanders" in str(run.certificate)
-    assert not run.certificate.drifts
+    """A slope that is known to a fraction of itself, and one that may turn at any time."""
+    problem = taut.problems.problem("spherical-pendulum")
+    certificate = problem.simulate(step=0.01, duration=1000, every=10).certificate
+    line = Drift(slope=1e-3, half_width=1e-4, duration=1000.0, band=1.5, turns=3)
+    assert certificate._verdict(line) == "drifts"
+    assert certificate._verdict(replace(line, half_width=8e-4)) == "wanders"
+    assert certificate._verdict(replace(line, half_width=2e-3)) != "wanders"
+    assert certificate._verdict(line, noise=2.0) == "round-off"
+
+
+def test_a_constant_in_the_energy_does_not_make_a_band_round_off():
+    x, y = q = taut.coordinates("x y")
+    system = taut.System(q, mass=[1, 1], potential=10 * y + 10**9, constraints=[x**2 + y**2 - 1])
+    run = taut.simulate(system, q0=[0.6, -0.8], v0=0, step=0.01, duration=1000, every=100)
+    assert run.certificate.energy.band > 100 * run.certificate._energy_noise
 
 
 def test_rounding_of_an_angle_that_has_wound_up_counts():

@@ -289,8 +289,10 @@ class Certificate:
             for i, t in zip(rows, np.resize(run.t, len(q))[rows], strict=True)
         ]
         work = np.abs(np.array(pulls) * q[rows]).sum(axis=-1)
-        size = abs(self.energy0) + sum(float(np.nanmax(x, initial=0.0)) for x in (motion, work))
-        return 8 * EPS * float(np.sqrt(self.steps)) * size
+        # A constant is rounded again in every step, but does not walk.
+        walk = float(np.nanmax(motion) - np.nanmin(motion)) + float(np.nanmax(work, initial=0.0))
+        still = abs(self.energy0) + float(np.nanmax(motion, initial=0.0))
+        return 8 * EPS * (still + float(np.sqrt(self.steps)) * walk)
 
     def _verdict(self, drift: Drift, noise: float = 0.0) -> str:
         """In words; the same rule for every method.

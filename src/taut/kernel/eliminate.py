@@ -147,6 +147,25 @@ def written_out(expression: SX, table: list[tuple[SX, SX]]) -> SX:
     return written(expression)
 
 
+def operations(expression: SX, z: SX) -> int:
+    """How many operations of an expression depend on z."""
+    others = [x for x in ca.symvar(expression) if x.element_hash() not in entries(z)]
+    function = ca.Function("f", [z, ca.vertcat(SX(0, 1), *others)], [ca.cse(expression)])
+    late: dict[int, bool] = {}
+    count = 0
+    for k in range(function.n_instructions()):
+        op, slots = function.instruction_id(k), function.instruction_input(k)
+        if op == ca.OP_OUTPUT:
+            continue
+        if op == ca.OP_INPUT:
+            moves = slots[0] == 0
+        else:
+            moves = op != ca.OP_CONST and any(late[s] for s in slots)
+            count += moves
+        late[function.instruction_output(k)[0]] = moves
+    return count
+
+
 def entries(expression: SX) -> set[int]:
     """The scalar symbols of an expression, as hashes that tell them apart."""
     return {symbol.element_hash() for symbol in ca.symvar(expression)}

@@ -29,6 +29,7 @@ from taut.kernel.eliminate import (
     curved,
     entries,
     little_fill,
+    operations,
     reduce,
     solve_linear,
     straightened,
@@ -45,6 +46,8 @@ HISTORY = 3  # values of each Newton unknown that the guess is extrapolated from
 HEAD = 8  # vectors of length n at the beginning of the state
 ROUNDED, NOISE = 16 * 2.0**-52, 1e-7  # what rounding does to coordinates; noise is never more
 DEEP = 4  # stages up to which the polynomial of the guess goes through two steps
+PAYS = 4.3  # an iteration with a kept matrix must be cheaper by this: it takes more of them
+MODEST = 60  # unknowns up to which both are written down to find out
 CLOCK = 3  # numbers at the end of the state where steps vary: t, its compensation, the density
 
 
@@ -180,6 +183,7 @@ class FusedStep:
         self.chart = chart
         self.guesses: list[tuple[SX, SX]] = []
         self.families: list[tuple[list[SX], np.ndarray]] = []
+        self.multipliers: set[int] = set()
         self.sums: list[tuple[SX, SX]] = []
         self.changes: list[tuple[SX, SX]] = []
         self.solves: list[list[tuple[SX, SX]]] = []
@@ -195,6 +199,8 @@ class FusedStep:
     def unknown(self, name: str, space: str = "q", guess: SX | None = None) -> SX:
         size = self.operators.n if space == "q" else self.operators.c
         symbol = SX.sym(name, size)
+        if space == "c":
+            self.multipliers |= entries(symbol)
         self.guesses.append((symbol, SX.zeros(size) if guess is None else guess))
         return symbol
 
@@ -265,8 +271,7 @@ def fuse(
     method.program(cast(Step, step))
     _check(step, method)
     solved = _Solved(step)
-    # Where steps are coarse, polynomials of high degree lead astray.
-    back = 0 if len(method.substeps) > 1 or thorough else 1 if method.pace is not None else 2
+    back = 0 if len(method.substeps) > 1 else 1 if method.pace is not None else 2
     newtons: list[Newton] = []
     for pairs, watch in zip(step.solves, step.watches, strict=True):
         try:
@@ -447,10 +452,14 @@ def _newton(
     several = any(entries(symbols[0]) <= own for symbols in members)
     simplified = several and not bent and not thorough
     if simplified:
-        slope = _simplified(slope, z, start)
-    order = little_fill(slope, step.h)
-    inverse = np.argsort(order).tolist()
-    change = solve_linear(slope[order, order], -residual[order])[inverse]
+        kept = _simplified(slope, z, start, step.multipliers)
+        change = _eliminated(kept, residual, step.h)
+        if count <= MODEST:  # otherwise it always pays
+            exact = _eliminated(slope, residual, step.h)
+            simplified = operations(exact, z) > PAYS * operations(change, z)
+            change = change if simplified else exact
+    else:
+        change = _eliminated(slope, residual, step.h)
     # h·|Δwatch| against the size of each coordinate; a sum, so that a NaN is not lost.
     moves = ca.fabs(step.move) + step.floor
     sizes = ca.fabs(step.q) + moves
@@ -463,21 +472,29 @@ def _newton(
     else:  # the bound Σ |Δzⱼ| Σ |∂watchᵢ/∂zⱼ| wᵢ costs less, since the inner sum is a constant
         measure = ca.dot(ca.fabs(change), ca.mtimes(ca.fabs(response).T, weights))
     history = SX.sym(f"m{index}", HISTORY * count)
-    guess = _extrapolated(z, history, step.families, back)
+    # Where steps are coarse, polynomials of high degree lead astray; what is kept has a way out.
+    guess = _extrapolated(z, history, step.families, back if simplified else 0)
     # Sums of earlier solves have no value of their own while Newton iterates.
     whole = solved.resolved(ca.vertcat(residual, change, measure))
     parts = whole[:count], whole[count : 2 * count], whole[2 * count :]
     return Newton(z, parts[0], history, guess, parts[1], parts[2], bent, start, simplified, noise)
 
 
-def _simplified(slope: SX, z: SX, start: SX) -> SX:
+def _eliminated(slope: SX, residual: SX, h: SX) -> SX:
+    """Newton's update."""
+    order = little_fill(slope, h)
+    inverse = np.argsort(order).tolist()
+    return solve_linear(slope[order, order], -residual[order])[inverse]
+
+
+def _simplified(slope: SX, z: SX, start: SX, multipliers: set[int]) -> SX:
     """Newton's matrix at the guess, without what multipliers contribute to it.
 
     They bend the equations by h²λ ∂²g, which is small where several stages pay; without it blocks
     of masses stay as sparse as they are.
     """
-    own = [slope.sparsity().has_nz(i, i) for i in range(z.numel())]
-    at = ca.vertcat(*(start[i] if has else SX(0) for i, has in enumerate(own)))
+    free = [z[i].element_hash() not in multipliers for i in range(z.numel())]
+    at = ca.vertcat(*(start[i] if is_free else SX(0) for i, is_free in enumerate(free)))
     return ca.sparsify(ca.substitute(slope, z, at))
 
 

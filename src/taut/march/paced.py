@@ -69,6 +69,7 @@ class PacedRun(Run):
 
     def resume(self, run: Trajectory, steps: np.ndarray, joint: int) -> None:
         self.single = True
+        self.setbacks = list(run.ending.setbacks)
         self._make_groups([None])
         (group,) = self.groups
         self.books[:] = run.ending.books

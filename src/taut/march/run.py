@@ -68,11 +68,15 @@ class Group:
         """Advance with this compiled step from now on."""
         self.step, self.sheet = step, sheets(1, step)[0]
         self.state[:, 0] = state
+        self.endure(self.setbacks)
 
     @property
     def frail(self) -> bool:
-        """Whether a step that cannot be made may be possible with `CompiledStep.thorough`."""
-        return self.step.simplified
+        """Whether a step that cannot be made is tried again with `CompiledStep.thorough`.
+
+        Lanes of a batch do not depend on each other: one that fails goes on alone instead.
+        """
+        return self.step.simplified and self.step.lanes == 1
 
     def advance(self, plan: Plan, count: int, watch: Watch | None = None) -> None:
         """Make up to `count` steps."""
@@ -146,6 +150,7 @@ class Run:
         self.alone: dict[int, Group] = {}
         self.start: Start | None = None
         self.watch: Watch | None = None
+        self.setbacks: list[int] = []  # of every trajectory, before this call
 
     def _rows(self) -> np.ndarray:
         """Numbers of the states that are stored."""
@@ -195,13 +200,13 @@ class Run:
         ending = run.ending
         self.single = run.batch is None
         q, p, v = (x.reshape(len(ending.states), len(run.t), -1) for x in (run.q, run.p, run.v))
+        self.setbacks = list(ending.setbacks)
         self._make_groups(ending.charts, steps)
         self.books[:] = ending.books[self.filled]
         at = 0
         for group in self.groups:
             group.done = int(steps[group.members[0]]) - self.plan.first
-            counts = [ending.setbacks[i] for i in group.members]
-            group.endure(GIVEN_UP if GIVEN_UP in counts else max(counts))
+            group.endure(self.setbacks[group.members[0]] if self._apart(group.members) else 0)
             if group.done:
                 group.row = self.plan.rows_up_to(self.plan.first + group.done, run.t) - joint
             for lane in range(group.step.lanes):
@@ -218,7 +223,11 @@ class Run:
         if not self.single and self.shop.unrolled(self.method) and not self.method.charted:
             wide = min(simd_lanes(), 1 << (count - 1).bit_length())
         steps = np.zeros(count, dtype=np.int64) if steps is None else steps
-        equal = [np.flatnonzero(steps == number) for number in np.unique(steps)]
+        if not self.setbacks:
+            self.setbacks = [0] * count
+        given_up = np.array(self.setbacks) == GIVEN_UP
+        alike = np.stack([steps, given_up], axis=1)
+        equal = [np.flatnonzero((alike == x).all(axis=1)) for x in np.unique(alike, axis=0)]
         # The trajectory in each lane of each group; the rows of `books` belong to them.
         self.filled = np.concatenate([np.pad(x, (0, -len(x) % wide), mode="edge") for x in equal])
         self.books = np.zeros((len(self.filled), loop.SIZE))
@@ -234,6 +243,10 @@ class Run:
             sheet = None if work is None else work[i]
             self.groups.append(Group(list(dict.fromkeys(members)), made[chart], *parts, sheet))
         self.groups[0].advance(self.plan, 0)  # compiles the loop itself, outside the clock
+
+    def _apart(self, members: list[int]) -> bool:
+        """Whether the setbacks of these are those of their group: alone, or given up together."""
+        return len(members) == 1 or self.setbacks[members[0]] == GIVEN_UP
 
     def _given(self, step: CompiledStep) -> np.ndarray:
         """What compiled steps are given besides the state."""
@@ -339,11 +352,11 @@ class Run:
             alone = Group([member], step, *parts)
             alone.state[:, 0] = group.graves[:, lane]
             alone.done, alone.row = failed - self.plan.first, int(np.sum(self.numbers <= failed))
-            alone.code = loop.FAILED
+            alone.books[0, loop.FAILED_AT] = -1.0
+            alone.endure(self.setbacks[member])
             self.alone[member] = alone
-            if self._rescued(alone):
-                bar.expect(self.total - alone.done)
-                self._drive(alone, bar)
+            bar.expect(self.total - alone.done)
+            self._drive(alone, bar)
 
     def _switch(self, group: Group) -> None:
         """Change to the best chart at the present state."""
@@ -416,7 +429,8 @@ class Run:
             inner = group.state.T.copy()
             for member, state in zip(group.members, inner, strict=False):
                 states[member], charts[member] = state, group.step.chart
-                setbacks[member] = group.setbacks
+                wide = group.step.lanes > 1 and group.setbacks != GIVEN_UP
+                setbacks[member] = self.setbacks[member] if wide else group.setbacks
             steps[group.members] = self.plan.first + group.done
             if group.row < rows:
                 data[group.members, group.row :] = np.nan
