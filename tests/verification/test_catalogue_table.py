@@ -255,8 +255,10 @@ def test_drift(name, spherical):
     if keeps:
         assert drift.band < 1e-14
         assert not run.certificate.drifts
+    elif symplectic and drift.band < 1e-14:  # a walk of roundings
+        assert not run.certificate.drifts
     elif symplectic:
-        assert abs(drift.relative) < 1e-3 or drift.band < 1e-14
+        assert abs(drift.relative) < 1e-3
         assert abs(drift.slope) <= drift.half_width
         assert drift.relative_half_width < 1e-2
     else:
