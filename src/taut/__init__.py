@@ -23,6 +23,7 @@ from taut.errors import (
 )
 
 if TYPE_CHECKING:
+    from taut.laws import Law, Laws, conserved
     from taut.march.dense import States
     from taut.march.events import Event
     from taut.march.simulate import simulate
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
         TimeElement,
         register,
     )
-    from taut.model import Equations, System, Term, coordinates, momenta, t, velocities
+    from taut.model import Equations, Flow, System, Term, coordinates, momenta, t, velocities
 
 # fmt: off
 # What each room gives to the front door: the imports above, for the interpreter.
@@ -64,20 +65,25 @@ _ROOMS = {
         "PreciseElement",
         "Projected", "Rattle", "SymplecticEuler", "SymplecticRK", "TimeElement", "register",
     ),
-    "taut.model": ("Equations", "System", "Term", "coordinates", "momenta", "t", "velocities"),
+    "taut.laws": ("Law", "Laws", "conserved"),
+    "taut.model": (
+        "Equations", "Flow", "System", "Term", "coordinates", "momenta", "t", "velocities",
+    ),
 }
 # fmt: on
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
-_OPEN = ("diagnose", "kernel", "march", "methods", "model", "papers", "problems", "show")
+_OPEN = ("diagnose", "kernel", "laws", "march", "methods", "model", "papers", "problems", "show")
 
 __all__ = [
     "Adaptive", "Baumgarte", "Composition", "ConstraintError", "EnergyMomentum", "Equations",
-    "Event", "ExplicitRK", "FileError", "GGL", "GaussLobatto", "GeneralizedAlpha",
+    "Event", "ExplicitRK", "FileError", "Flow", "GGL", "GaussLobatto", "GeneralizedAlpha",
     "ImplicitTrapezoid",
-    "InconsistentStart", "InputError", "Interrupted", "LobattoPair", "Method", "ModelError",
+    "InconsistentStart", "InputError", "Interrupted", "Law", "Laws", "LobattoPair", "Method",
+    "ModelError",
     "PreciseElement", "Projected", "Rattle", "States", "StepError", "SymplecticEuler",
     "SymplecticRK", "System", "TautError", "Term", "TimeElement", "Trajectory", "UnknownName",
-    "__version__", "coordinates", "load", "momenta", "register", "simulate", "t", "velocities",
+    "__version__", "conserved", "coordinates", "load", "momenta", "register", "simulate", "t",
+    "velocities",
 ]  # fmt: skip
 
 

@@ -1,0 +1,258 @@
+"""What moves, as the search for laws sees it: a state, its rate, and the variety it moves on.
+
+Systems with a Lagrangian have the state (q, q̇), with a Hamiltonian (q, p); a `Flow` has its own
+variables.  With constraints g(q, t) = 0 the state moves where g = 0 and h = G q̇ + ∂g/∂t = 0, and
+the rate is the solution of
+
+    ẇ = F − Gᵀλ  (momenta),   W q̈ + L_q̇q q̇ + L_q̇t = L_q + f − Gᵀλ  (velocities),   dh/dt = 0,
+
+a linear system that is solved at every point modulo p.  No matrix is ever inverted symbolically.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import sympy as sp
+from flint import nmod_poly
+
+from taut.errors import ModelError
+from taut.laws.field import WORD, Field
+from taut.laws.ring import Point, Ring, tidy
+from taut.model import Flow, System, t
+
+OVERSAMPLED = 3  # times the points that are needed are drawn at once
+
+
+@dataclass
+class Moving:
+    """Points of the variety and the rates of the state there."""
+
+    point: Point
+    rates: dict[sp.Symbol, np.ndarray]
+
+    def __call__(self, e: sp.Expr) -> np.ndarray:
+        return self.point(e)
+
+    def rate(self, e: sp.Expr) -> np.ndarray:
+        """De, by the chain rule."""
+        f = self.point.field
+        total = np.zeros(len(self.point), dtype=WORD)
+        for x, dx in self.rates.items():
+            slope = e.diff(x)
+            if slope != 0:
+                total = f.add(total, f.mul(self.point(slope), dx))
+        return total
+
+
+class Dynamics:
+    """Equations of motion, ready to be evaluated modulo a prime."""
+
+    def __init__(self, model: System | Flow) -> None:
+        self.model = model
+        self.mechanical = isinstance(model, System)
+        self.forced = isinstance(model, System) and model.forced
+        self.constraints: list[sp.Expr] = []
+        self.hidden: list[sp.Expr] = []
+        if isinstance(model, System):
+            self._of_system(model)
+        else:
+            self.state = list(model.variables)
+            self.positions, self.rates_of = self.state, []
+            self.explicit = dict(zip(self.state, map(tidy, model.rhs), strict=True))
+        occurring = set().union(*(e.free_symbols for e in self.expressions))
+        self.parameters = sorted(occurring - {*self.state, t}, key=lambda s: s.name)
+        self.timed = t in occurring
+
+    # ---- equations ---------------------------------------------------------------------------
+
+    def _of_system(self, model: System) -> None:
+        q = list(model.coordinates)
+        self.positions = q
+        energy = tidy(model.energy_function)
+        forces = [tidy(f) for f in model.forces]
+        self.energy_function, self.forces = energy, forces
+        g = self.constraints = [tidy(e) for e in model.constraints]
+        if model.form == "lagrangian":
+            w = list(model.velocities)
+            self.explicit = dict(zip(q, w, strict=True))
+            momenta = [energy.diff(v) for v in w]
+            self.mass = [[m.diff(v) for v in w] for m in momenta]
+            right = []
+            for m, x, f in zip(momenta, q, forces, strict=True):
+                drift = sum((m.diff(y) * v for y, v in zip(q, w, strict=True)), m.diff(t))
+                right.append(energy.diff(x) + f - drift)
+        else:
+            w = list(model.momenta)
+            flows = [energy.diff(p) for p in w]
+            self.explicit = dict(zip(q, flows, strict=True))
+            inner = dict(zip(model.velocities, flows, strict=True))
+            self.mass = [[sp.Integer(int(i == j)) for j in range(len(q))] for i in range(len(q))]
+            right = [f.xreplace(inner) - energy.diff(x) for x, f in zip(q, forces, strict=True)]
+        self.rates_of, self.right, self.state = w, right, [*q, *w]
+        self.jacobian = [[e.diff(x) for x in q] for e in g]
+        self.hidden = [
+            sum((a * self.explicit[x] for a, x in zip(row, q, strict=True)), e.diff(t))
+            for e, row in zip(g, self.jacobian, strict=True)
+        ]
+        self.slopes = [[h.diff(v) for v in w] for h in self.hidden]
+        self.bends = [
+            -sum((h.diff(x) * self.explicit[x] for x in q), h.diff(t)) for h in self.hidden
+        ]
+
+    @property
+    def expressions(self) -> list[sp.Expr]:
+        """Everything that the rates are made of."""
+        found = list(self.explicit.values())
+        if self.rates_of:
+            found += [e for row in self.mass for e in row] + self.right
+            found += [e for row in (*self.jacobian, *self.slopes) for e in row]
+            found += [*self.constraints, *self.hidden, *self.bends]
+        return found
+
+    @property
+    def relations(self) -> list[sp.Expr]:
+        """What vanishes on the variety."""
+        return [*self.constraints, *self.hidden]
+
+    @cached_property
+    def _ladder(self) -> list[tuple[sp.Expr, sp.Symbol]]:
+        """Constraints with the coordinate that each is solved for, in order."""
+        left, found = list(self.constraints), []
+        while left:
+            choice = self._last(left)
+            if choice is None:
+                raise ModelError(
+                    "no coordinates can be found that the constraints determine one by one",
+                    expected="constraints in an order in which each has a coordinate of its own",
+                    remedy="choose other coordinates; the search needs points of the constraints",
+                )
+            found.append(choice)
+            left.remove(choice[0])
+        return found[::-1]
+
+    def _last(self, left: list[sp.Expr]) -> tuple[sp.Expr, sp.Symbol] | None:
+        best = None
+        for e in left:
+            others = set().union(*(x.free_symbols for x in left if x is not e))
+            for x in self.positions:
+                if x in e.free_symbols and x not in others and e.is_polynomial(x):
+                    degree = sp.degree(e, x)
+                    if best is None or degree < best[0]:
+                        best = (degree, e, x)
+        return None if best is None else best[1:]
+
+    # ---- points ------------------------------------------------------------------------------
+
+    def moving(self, ring: Ring, field: Field, count: int, parameters: dict, time: bool) -> Moving:
+        """At least `count` random points of the variety, with rates."""
+        size = OVERSAMPLED * count + 16
+        for _ in range(8):
+            found = self._drawn(ring, field, size, parameters, time)
+            good = np.flatnonzero(found.point.good)
+            if len(good) >= count:
+                return _kept(found, good[:count])
+            size *= 2
+        raise ModelError("no points were found on the constraints, or the mass is singular there")
+
+    def _drawn(self, ring: Ring, field: Field, size: int, parameters: dict, time: bool) -> Moving:
+        given = {x: field.random(size) for x in self.state}
+        if time:
+            given[t] = field.random(size)
+        for x, value in parameters.items():
+            given[x] = np.broadcast_to(value, (size,)).astype(WORD)
+        point = ring.sample(field, given)
+        if self.constraints:
+            self._place(point)
+            self._make_tangent(point)
+        for base, k in ring.roots:
+            point.root(base, k)
+        rates = {x: point(e) for x, e in self.explicit.items()}
+        if self.rates_of:
+            rates |= self._accelerations(point)
+        if time:
+            rates[t] = np.ones(size, dtype=WORD)
+        return Moving(point, rates)
+
+    def _place(self, point: Point) -> None:
+        """Solve the constraints one after the other."""
+        for e, x in self._ladder:
+            rows = [point(c) for c in sp.Poly(e, x).all_coeffs()]
+            value, fine = _roots(point.field, rows)
+            point.good &= fine
+            point.move({x: value})
+
+    def _make_tangent(self, point: Point) -> None:
+        """Change some of the velocities (or momenta) so that h = 0."""
+        f, w, c = point.field, self.rates_of, len(self.hidden)
+        slopes = np.array([[point(e) for e in row] for row in self.slopes]).transpose(2, 0, 1)
+        _, pivots = f.reduced(slopes[np.argmax(point.good)])
+        if len(pivots) < c:
+            raise ModelError("constraints depend on each other", remedy="leave out redundant ones")
+        # h is affine in the velocities (and in the momenta, if H is quadratic in them).
+        rest = np.array([point(e) for e in self.hidden]).T
+        change, good = f.solve(slopes[:, :, pivots], f.sub(WORD(0), rest)[:, :, None])
+        point.good &= good
+        point.move({w[j]: f.add(point(w[j]), change[:, k, 0]) for k, j in enumerate(pivots)})
+        for e in self.hidden:
+            point.good &= point(e) == 0
+
+    def _accelerations(self, point: Point) -> dict[sp.Symbol, np.ndarray]:
+        f, n, c = point.field, len(self.rates_of), len(self.constraints)
+        size = len(point)
+        matrix = np.zeros((size, n + c, n + c), dtype=WORD)
+        right = np.zeros((size, n + c, 1), dtype=WORD)
+        for i in range(n):
+            for j in range(n):
+                if self.mass[i][j] != 0:
+                    matrix[:, i, j] = point(self.mass[i][j])
+            right[:, i, 0] = point(self.right[i])
+        for k in range(c):
+            for i in range(n):
+                if self.jacobian[k][i] != 0:
+                    matrix[:, i, n + k] = point(self.jacobian[k][i])
+                if self.slopes[k][i] != 0:
+                    matrix[:, n + k, i] = point(self.slopes[k][i])
+            right[:, n + k, 0] = point(self.bends[k])
+        found, good = f.solve(matrix, right)
+        point.good &= good
+        return {x: found[:, i, 0] for i, x in enumerate(self.rates_of)}
+
+
+def _roots(field: Field, rows: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """One root at each point of the polynomials with these coefficients, highest first."""
+    if len(rows) == 2:
+        a, b = rows
+        return field.mul(field.sub(WORD(0), b), field.inverse(a)), a != 0
+    if len(rows) == 3:
+        a, b, c = rows
+        square = field.sub(field.mul(b, b), field.mul(WORD(4), field.mul(a, c)))
+        root, good = field.root(square, 2)
+        flip = field.rng.integers(0, 2, size=len(a)).astype(bool)
+        root = np.where(flip, field.sub(WORD(0), root), root)
+        over = field.inverse(field.mul(WORD(2), a))
+        return field.mul(field.sub(root, b), over), good & (a != 0)
+    found, good = np.zeros(len(rows[0]), dtype=WORD), np.zeros(len(rows[0]), dtype=bool)
+    for i, coefficients in enumerate(np.array(rows).T[:, ::-1].tolist()):
+        roots = nmod_poly(coefficients, field.p).roots()
+        if roots:
+            found[i], good[i] = int(roots[i % len(roots)][0]), True
+    return found, good
+
+
+def _kept(moving: Moving, rows: np.ndarray) -> Moving:
+    """The same at some of the points."""
+    p = moving.point
+    point = Point(
+        p.ring,
+        p.field,
+        {e: v[rows] for e, v in p.values.items()},
+        p.good[rows],
+        [x[rows] for x in p.bases],
+        [(a[rows], b[rows]) for a, b in p.turns],
+        {k: v[rows] for k, v in p.powers.items()},
+        {k: v[rows] for k, v in p.roots.items()},
+    )
+    return Moving(point, {x: v[rows] for x, v in moving.rates.items()})

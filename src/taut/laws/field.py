@@ -1,0 +1,161 @@
+"""Arithmetic modulo a prime, on arrays; and the way back to rational numbers.
+
+Everything exact in the search for laws is done here: values at random points of a variety are
+residues modulo a prime p < 2³¹, so that products fit into 64 bits, and a null space is that of a
+matrix of residues.  Nothing is ever rounded, and there are no tolerances.
+
+Primes are 3 modulo 4, so that a square root is one power, and not 1 modulo 3, 5 and 7, so that
+every number has exactly one root of these degrees.
+
+Source: Wang 1981, Proc. SYMSAC, 212 (rational reconstruction).
+"""
+
+from __future__ import annotations
+
+from math import isqrt
+
+import numpy as np
+from flint import nmod_mat
+
+WORD = np.uint64
+_ODD = (3, 5, 7)
+
+
+def primes(count: int, skip: int = 0) -> list[int]:
+    """The largest suitable primes below 2³¹; `skip` leaves out the first ones."""
+    found: list[int] = []
+    candidate = 2**31 - 1
+    while len(found) < count + skip:
+        if candidate % 4 == 3 and all(candidate % q != 1 for q in _ODD) and _is_prime(candidate):
+            found.append(candidate)
+        candidate -= 2
+    return found[skip:]
+
+
+def _is_prime(n: int) -> bool:
+    """Miller's test with the bases that are enough below 2³²."""
+    d, s = n - 1, 0
+    while d % 2 == 0:
+        d, s = d // 2, s + 1
+    for base in (2, 3, 5, 7):
+        x = pow(base, d, n)
+        if x in (1, n - 1):
+            continue
+        for _ in range(s - 1):
+            x = x * x % n
+            if x == n - 1:
+                break
+        else:
+            return False
+    return True
+
+
+class Field:
+    """The integers modulo p; arrays of them are of type uint64."""
+
+    def __init__(self, p: int, seed: int = 0) -> None:
+        self.p, self.modulus = p, WORD(p)
+        self.rng = np.random.default_rng([p, seed])
+
+    def random(self, *shape: int) -> np.ndarray:
+        """Numbers drawn from 2 … p − 2: neither zero nor ±1."""
+        return self.rng.integers(2, self.p - 1, size=shape, dtype=WORD)
+
+    def number(self, x) -> int:
+        """An integer or a fraction as a residue."""
+        numerator, denominator = int(x.p), int(x.q)
+        return numerator % self.p * pow(denominator, -1, self.p) % self.p
+
+    def add(self, a, b):
+        return (a + b) % self.modulus
+
+    def sub(self, a, b):
+        return (a + (self.modulus - b)) % self.modulus
+
+    def mul(self, a, b):
+        return a * b % self.modulus
+
+    def power(self, a: np.ndarray, k: int) -> np.ndarray:
+        """a^k for an integer k; a negative one inverts."""
+        if k < 0:
+            k = k % (self.p - 1)
+        result, base = np.ones_like(a), a
+        while k:
+            if k & 1:
+                result = self.mul(result, base)
+            k >>= 1
+            if k:
+                base = self.mul(base, base)
+        return result
+
+    def inverse(self, a: np.ndarray) -> np.ndarray:
+        """1/a; that of zero is zero."""
+        return self.power(a, self.p - 2)
+
+    def root(self, a: np.ndarray, q: int) -> tuple[np.ndarray, np.ndarray]:
+        """(r, good) with r^q = a where `good`."""
+        good = np.ones(a.shape, dtype=bool)
+        while q % 2 == 0:
+            r = self.power(a, (self.p + 1) // 4)
+            good &= self.mul(r, r) == a
+            a, q = r, q // 2
+        if q > 1:
+            a = self.power(a, pow(q, -1, self.p - 1))
+        return a, good
+
+    def solve(self, matrix: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Solutions of many systems, shapes (N, n, n) and (N, n, k), and which are regular."""
+        work = np.concatenate([matrix, right], axis=2)
+        count, n = matrix.shape[:2]
+        every, good = np.arange(count), np.ones(count, dtype=bool)
+        for j in range(n):
+            pivot = j + np.argmax(work[:, j:, j] != 0, axis=1)
+            good &= work[every, pivot, j] != 0
+            rows = work[every, pivot].copy()
+            work[every, pivot], work[:, j] = work[:, j], rows
+            row = self.mul(rows, self.inverse(rows[:, j])[:, None])
+            factors = work[:, :, j].copy()
+            factors[:, j] = 0
+            work = self.sub(work, self.mul(factors[:, :, None], row[:, None, :]))
+            work[:, j] = row
+        return work[:, :, n:], good
+
+    def reduced(self, matrix: np.ndarray) -> tuple[np.ndarray, list[int]]:
+        """The reduced row echelon form without zero rows, and its pivots."""
+        rows, cols = matrix.shape
+        if not rows or not cols:
+            return np.zeros((0, cols), dtype=WORD), []
+        found, rank = nmod_mat(rows, cols, matrix.ravel().tolist(), self.p).rref()
+        flat = [int(x) for x in found.entries()[: rank * cols]]
+        echelon = np.array(flat, dtype=WORD).reshape(rank, cols)
+        return echelon, [int(np.argmax(row != 0)) for row in echelon]
+
+    def null_space(self, matrix: np.ndarray) -> np.ndarray:
+        """Rows c with matrix·c = 0, each with a 1 at a column that no other has."""
+        echelon, pivots = self.reduced(matrix)
+        free = [j for j in range(matrix.shape[1]) if j not in set(pivots)]
+        found = np.zeros((len(free), matrix.shape[1]), dtype=WORD)
+        for row, j in zip(found, free, strict=True):
+            row[j] = 1
+            row[pivots] = self.sub(WORD(0), echelon[:, j]) if pivots else 0
+        return found
+
+
+def rational(residue: int, modulus: int) -> tuple[int, int] | None:
+    """The fraction a/b with |a|, b ≤ √(modulus/2) that is congruent to `residue`, if any."""
+    bound = isqrt(modulus // 2)
+    (a, b), (c, d) = (modulus, 0), (residue % modulus, 1)
+    while c > bound:
+        quotient = a // c
+        (a, b), (c, d) = (c, d), (a - quotient * c, b - quotient * d)
+    if d == 0 or abs(d) > bound:
+        return None
+    return (c, d) if d > 0 else (-c, -d)
+
+
+def combined(residues: list[int], moduli: list[int]) -> tuple[int, int]:
+    """The residue modulo the product (Chinese remainders), and the product."""
+    x, m = residues[0], moduli[0]
+    for r, p in zip(residues[1:], moduli[1:], strict=True):
+        x, m = x + m * ((r - x) * pow(m, -1, p) % p), m * p
+    return x % m, m

@@ -1,0 +1,318 @@
+"""Functions of a moving state, evaluated modulo a prime at random points of its variety.
+
+Models contain more than polynomials: roots, sines, exponentials, logarithms.  Each of them is a
+*generator*.  Over the rational functions of the state they are algebraic (a root r with rᵏ = u; a
+sine and a cosine with s² + c² = 1) or transcendental (an exponential, a logarithm), and their
+derivatives are rational in them again.  A random point of the variety is therefore
+
+* a random value of every variable, parameter and transcendental generator,
+* roots by exponentiation (points where there is none are dropped),
+* sines and cosines of base angles by s = 2τ/(1 + τ²), c = (1 − τ²)/(1 + τ²), of multiples of them
+  by addition theorems,
+* exponentials as products of powers of base ones,
+
+and every expression of the model has a value there, exactly, modulo p.  Arguments of sines and of
+exponentials are combinations of *atoms* with rational coefficients; a lattice basis of them gives
+the base angles, so that cos(a − b) alone is one angle and not two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field as filled
+from math import lcm
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from taut.errors import ModelError
+from taut.laws.field import WORD, Field
+
+_BY_SINES = (sp.tan, sp.cot, sp.sec, sp.csc)
+_HYPERBOLIC = (sp.sinh, sp.cosh, sp.tanh, sp.coth, sp.sech, sp.csch)
+_FREE = (sp.log, sp.atan, sp.asinh, sp.asin, sp.acos, sp.acosh, sp.atanh, sp.erf)
+
+
+def tidy(expression: Any) -> sp.Expr:
+    """The same expression with exact numbers, and with sines and exponentials only."""
+    e = sp.sympify(expression)
+    floats = {x: sp.Rational(str(x)) for x in e.atoms(sp.Float)}
+    e = e.xreplace(floats) if floats else e
+    if e.has(*_BY_SINES):
+        e = e.replace(lambda x: isinstance(x, _BY_SINES), _by_sines)
+    if e.has(*_HYPERBOLIC):
+        e = e.replace(lambda x: isinstance(x, _HYPERBOLIC), lambda x: x.rewrite(sp.exp))
+    return e
+
+
+def _by_sines(x: sp.Expr) -> sp.Expr:
+    s, c = sp.sin(x.args[0]), sp.cos(x.args[0])
+    return {sp.tan: s / c, sp.cot: c / s, sp.sec: 1 / c, sp.csc: 1 / s}[type(x)]
+
+
+def terms(argument: sp.Expr) -> dict[sp.Expr, sp.Rational]:
+    """An argument of a sine or an exponential as atoms with rational coefficients."""
+    found: dict[sp.Expr, sp.Rational] = {}
+    for term in sp.Add.make_args(sp.expand(argument)):
+        factor, atom = term.as_coeff_Mul(rational=True)
+        found[atom] = found.get(atom, sp.Integer(0)) + factor
+    return {atom: c for atom, c in found.items() if c}
+
+
+@dataclass
+class Lattice:
+    """A basis of the arguments of one kind: each argument is a combination with whole numbers."""
+
+    atoms: list[sp.Expr] = filled(default_factory=list)
+    basis: list[sp.Expr] = filled(default_factory=list)
+    coordinates: dict[sp.Expr, tuple[int, ...]] = filled(default_factory=dict)
+
+    @classmethod
+    def of(cls, arguments: Iterable[sp.Expr]) -> Lattice:
+        """The lattice that these arguments span."""
+        split = {u: terms(u) for u in arguments}
+        atoms = sorted({a for x in split.values() for a in x}, key=sp.default_sort_key)
+        if not atoms:
+            return cls()
+        rows = [[x.get(a, sp.Integer(0)) for a in atoms] for x in split.values()]
+        scale = lcm(*(int(c.q) for row in rows for c in row))
+        whole = [[int(c * scale) for c in row] for row in rows]
+        basis = _hermite(whole)
+        functions = [
+            sp.Add(*(sp.Rational(c, scale) * a for c, a in zip(row, atoms, strict=True)))
+            for row in basis
+        ]
+        places = {u: _in_basis(row, basis) for u, row in zip(split, whole, strict=True)}
+        return cls(atoms, functions, places)
+
+
+def _hermite(rows: list[list[int]]) -> list[list[int]]:
+    """A basis of the lattice of integer rows, in echelon form."""
+    work, found = [row[:] for row in rows if any(row)], []
+    for j in range(len(rows[0])):
+        while True:
+            active = [row for row in work if row[j]]
+            if len(active) <= 1:
+                break
+            pivot = min(active, key=lambda row: abs(row[j]))
+            for row in active:
+                if row is not pivot:
+                    k = row[j] // pivot[j]
+                    row[:] = [a - k * b for a, b in zip(row, pivot, strict=True)]
+        if active:
+            (pivot,) = active
+            work = [row for row in work if row is not pivot and any(row)]
+            found.append(pivot if pivot[j] > 0 else [-a for a in pivot])
+    return found
+
+
+def _in_basis(row: list[int], basis: list[list[int]]) -> tuple[int, ...]:
+    rest, found = row[:], []
+    for vector in basis:
+        j = next(i for i, x in enumerate(vector) if x)
+        k = rest[j] // vector[j]
+        rest = [a - k * b for a, b in zip(rest, vector, strict=True)]
+        found.append(k)
+    assert not any(rest)
+    return tuple(found)
+
+
+class Ring:
+    """All functions that occur, in the order in which they can be evaluated.
+
+    Parameters
+    ----------
+    expressions : iterable of Expr
+        Everything that will be evaluated, up to differentiation.
+    known : iterable of Symbol
+        Variables, time and parameters.
+    """
+
+    def __init__(self, expressions: Iterable[sp.Expr], known: Iterable[sp.Symbol]) -> None:
+        self.known = set(known)
+        self.roots: dict[tuple[sp.Expr, int], None] = {}  # (u, k) for the k-th root of u
+        self.powers: dict[tuple[sp.Expr, sp.Expr], None] = {}  # (u, a) for uᵃ, a not rational
+        self.free: dict[sp.Expr, None] = {}  # logarithms and the like, and constants such as π
+        angles: dict[sp.Expr, None] = {}
+        exponents: dict[sp.Expr, None] = {}
+        self._seen: set[sp.Expr] = set()
+        for e in expressions:
+            self._visit(e, angles, exponents)
+        self.angles, self.exponents = Lattice.of(angles), Lattice.of(exponents)
+
+    def _visit(self, e: sp.Expr, angles, exponents) -> None:
+        if e in self._seen:
+            return
+        self._seen.add(e)
+        if isinstance(e, sp.exp):
+            for atom in terms(e.args[0]):
+                self._visit(atom, angles, exponents)
+            exponents.setdefault(e.args[0])
+            return
+        for x in e.args:
+            self._visit(x, angles, exponents)
+        if isinstance(e, sp.sin | sp.cos):
+            angles.setdefault(e.args[0])
+        elif isinstance(e, sp.Pow) and not e.exp.is_Integer:
+            if e.exp.is_Rational:
+                self.roots.setdefault((e.base, int(e.exp.q)))
+            else:
+                self.powers.setdefault((e.base, _fraction(e.exp)))
+        elif isinstance(e, _FREE) or (isinstance(e, sp.NumberSymbol) and e is not sp.E):
+            self.free.setdefault(e)
+        elif isinstance(e, sp.Symbol):
+            if e not in self.known:
+                raise ModelError(
+                    f"{e} is not known to the system",
+                    expected="its variables, t and parameters",
+                    remedy="declare it as a parameter",
+                )
+        elif not isinstance(e, sp.Add | sp.Mul | sp.Pow | sp.Rational) and e is not sp.E:
+            raise ModelError(
+                f"laws cannot be searched where {e.func.__name__} occurs",
+                expected="polynomials, roots, sines, exponentials, logarithms, powers",
+                received=str(e)[:80],
+            )
+
+    # ---- points ------------------------------------------------------------------------------
+
+    def sample(self, field: Field, given: dict[sp.Symbol, np.ndarray]) -> Point:
+        """Values of all generators where variables and parameters are `given`; roots follow."""
+        size = len(next(iter(given.values())))
+        point = Point(self, field, dict(given), np.ones(size, dtype=bool))
+        for e in self.free:
+            constant = not e.free_symbols
+            point.values[e] = np.repeat(field.random(1), size) if constant else field.random(size)
+        for _ in self.exponents.basis:
+            point.bases.append(field.random(size))
+        for _ in self.angles.basis:
+            tau = field.random(size)
+            square = field.mul(tau, tau)
+            over = field.inverse(field.add(WORD(1), square))
+            point.turns.append(
+                (
+                    field.mul(field.sub(WORD(1), square), over),
+                    field.mul(field.mul(WORD(2), tau), over),
+                )
+            )
+        for key in self.powers:
+            point.powers[key] = field.random(size)
+        return point
+
+
+def _fraction(exponent: sp.Expr) -> sp.Expr:
+    """The exponent without its whole number."""
+    whole, _ = exponent.as_coeff_Add()
+    return exponent - sp.floor(whole) if whole.is_Rational else exponent
+
+
+@dataclass
+class Point:
+    """Many points at once: the values of everything that occurs."""
+
+    ring: Ring
+    field: Field
+    values: dict[sp.Expr, np.ndarray]
+    good: np.ndarray
+    bases: list[np.ndarray] = filled(default_factory=list)
+    turns: list[tuple[np.ndarray, np.ndarray]] = filled(default_factory=list)
+    powers: dict = filled(default_factory=dict)
+    roots: dict = filled(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.good)
+
+    def root(self, base: sp.Expr, k: int) -> np.ndarray:
+        """A k-th root; points without one are no longer good."""
+        if (base, k) not in self.roots:
+            value, good = self.field.root(self(base), k)
+            self.good &= good & (value != 0)
+            self.roots[base, k] = value
+        return self.roots[base, k]
+
+    def move(self, changes: dict[sp.Symbol, np.ndarray]) -> None:
+        """Give variables other values; what was computed from them is forgotten."""
+        kept = {x: v for x, v in self.values.items() if x.is_Symbol or x in self.ring.free}
+        self.values.clear()
+        self.values.update(kept | changes)
+        self.roots.clear()
+
+    def __call__(self, e: sp.Expr) -> np.ndarray:
+        """The values of an expression."""
+        found = self.values.get(e)
+        if found is None:
+            found = self.values[e] = self._evaluated(e)
+        return found
+
+    def _evaluated(self, e: sp.Expr) -> np.ndarray:
+        f = self.field
+        if e.is_Rational:
+            return np.full(len(self), f.number(e), dtype=WORD)
+        if e.is_Add:
+            total = self(e.args[0])
+            for x in e.args[1:]:
+                total = f.add(total, self(x))
+            return total
+        if e.is_Mul:
+            total = self(e.args[0])
+            for x in e.args[1:]:
+                total = f.mul(total, self(x))
+            return total
+        if isinstance(e, sp.exp):
+            return self._exponential(e.args[0])
+        if isinstance(e, sp.sin | sp.cos):
+            return self._turned(e.args[0])[isinstance(e, sp.sin)]
+        if e.is_Pow:
+            return self._power(e.base, e.exp)
+        raise ModelError(f"{e} has no value here")
+
+    def _power(self, base: sp.Expr, exponent: sp.Expr) -> np.ndarray:
+        f = self.field
+        if exponent.is_Integer:
+            value = self(base)
+            if exponent.is_negative:
+                self.good &= value != 0
+            return f.power(value, int(exponent))
+        if exponent.is_Rational:
+            return f.power(self.root(base, int(exponent.q)), int(exponent.p))
+        part = _fraction(exponent)
+        value = self.powers.setdefault((base, part), None)
+        if value is None:
+            value = self.powers[base, part] = f.random(len(self))
+        whole = exponent - part
+        return f.mul(value, self._power(base, whole)) if whole else value
+
+    def _exponential(self, argument: sp.Expr) -> np.ndarray:
+        places = self.ring.exponents.coordinates
+        if argument not in places:
+            places[argument] = _coordinates(argument, self.ring.exponents)
+        total = np.ones(len(self), dtype=WORD)
+        for k, base in zip(places[argument], self.bases, strict=True):
+            if k:
+                total = self.field.mul(total, self.field.power(base, k))
+        return total
+
+    def _turned(self, argument: sp.Expr) -> tuple[np.ndarray, np.ndarray]:
+        """Cosine and sine."""
+        f, places = self.field, self.ring.angles.coordinates
+        if argument not in places:
+            places[argument] = _coordinates(argument, self.ring.angles)
+        c, s = np.ones(len(self), dtype=WORD), np.zeros(len(self), dtype=WORD)
+        for k, (a, b) in zip(places[argument], self.turns, strict=True):
+            b = b if k > 0 else f.sub(WORD(0), b)
+            for _ in range(abs(k)):
+                c, s = f.sub(f.mul(c, a), f.mul(s, b)), f.add(f.mul(c, b), f.mul(s, a))
+        return c, s
+
+
+def _coordinates(argument: sp.Expr, lattice: Lattice) -> tuple[int, ...]:
+    """Of an argument that did not occur itself, but lies in the lattice."""
+    split = terms(argument)
+    if not set(split) <= set(lattice.atoms):
+        raise ModelError(f"the argument {argument} is not among those of the model")
+    rows = [[terms(b).get(a, sp.Integer(0)) for a in lattice.atoms] for b in lattice.basis]
+    wanted = [split.get(a, sp.Integer(0)) for a in lattice.atoms]
+    scale = lcm(*(int(c.q) for row in [*rows, wanted] for c in row))
+    basis = [[int(c * scale) for c in row] for row in rows]
+    return _in_basis([int(c * scale) for c in wanted], basis)

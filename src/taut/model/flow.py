@@ -1,0 +1,64 @@
+"""`Flow`: a first-order system ẋ = f(x, t), such as Euler's equations of a rigid body."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sympy as sp
+
+from taut.errors import ModelError
+from taut.model.symbols import t
+
+
+class Flow:
+    r"""A system of first order, ẋ = f(x, t).
+
+    Parameters
+    ----------
+    variables : sequence of Symbol
+    rhs : sequence of Expr, or mapping variable → Expr
+        f; every other symbol in it is a parameter, but for ``taut.t``.
+
+    Examples
+    --------
+    >>> import sympy as sp, taut
+    >>> x, y = sp.symbols("x y")
+    >>> taut.Flow([x, y], [y, -x])
+    Flow: 2 variables
+    """
+
+    def __init__(self, variables: Sequence[sp.Symbol], rhs: Sequence[Any] | Mapping) -> None:
+        self.variables = tuple(sp.sympify(x) for x in variables)
+        for x in self.variables:
+            if not isinstance(x, sp.Symbol):
+                raise ModelError("a variable of a flow is not a symbol", received=str(x))
+        if len(set(self.variables)) < len(self.variables) or not self.variables:
+            raise ModelError(
+                "the variables of a flow must differ", received=", ".join(map(str, self.variables))
+            )
+        if isinstance(rhs, Mapping):
+            missing = [str(x) for x in self.variables if x not in rhs]
+            extra = [str(x) for x in rhs if x not in self.variables]
+            if missing or extra:
+                raise ModelError(
+                    "right-hand sides do not fit the variables",
+                    expected="one for each variable",
+                    received=f"none for {missing}, and some for {extra}",
+                )
+            rhs = [rhs[x] for x in self.variables]
+        rhs = list(rhs)
+        if len(rhs) != len(self.variables):
+            raise ModelError(
+                "right-hand sides do not fit the variables",
+                expected=f"{len(self.variables)} expressions",
+                received=len(rhs),
+            )
+        # Time has one symbol, however its assumptions were written.
+        self.rhs = tuple(
+            (e := sp.sympify(x)).xreplace({s: t for s in e.free_symbols if s.name == t.name})
+            for x in rhs
+        )
+
+    def __repr__(self) -> str:
+        return f"Flow: {len(self.variables)} variable{'s'[: len(self.variables) > 1]}"

@@ -1,0 +1,230 @@
+"""Known laws are found, all of them, and nothing else."""
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sympy as sp
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+import taut
+from taut.laws.dynamics import Dynamics
+from taut.laws.field import Field, primes
+from taut.laws.find import Finder, whole
+from taut.laws.proof import proved
+from taut.laws.ring import Ring, tidy
+
+CASES = runpy.run_path(str(Path(__file__).with_name("cases.py")))["CASES"]
+CHECKED = "normal form"
+
+
+@pytest.fixture(scope="module")
+def found():
+    kept = {}
+
+    def laws(name):
+        if name not in kept:
+            model, known, rank = CASES[name]()
+            known = [getattr(model, "read", sp.sympify)(e) for e in known]
+            kept[name] = (model, known, rank, taut.conserved(model))
+        return kept[name]
+
+    return laws
+
+
+def gradients(model, laws, seed=3):
+    """Rows of ∂law/∂state at a random point of the variety, modulo a prime."""
+    d = Dynamics(model)
+    laws = [tidy(e) for e in laws]
+    ring = Ring([*d.expressions, *laws], [*d.state, *d.parameters, taut.t])
+    f = Field(primes(1, skip=3)[0], seed)
+    own = {s: f.random(1) for s in d.parameters}
+    points = d.moving(ring, f, 1, own, True)
+    rows = [[points(e.diff(x))[0] for x in d.state] for e in [*d.relations, *laws]]
+    return f, np.array(rows, dtype=np.uint64), len(d.relations)
+
+
+def rank(model, laws):
+    f, rows, relations = gradients(model, laws)
+    return len(f.reduced(rows)[1]) - relations
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_all_known_laws_are_found(name, found):
+    """As many are independent as are known, and the known ones depend on those found."""
+    model, known, independent, laws = found(name)
+    assert laws.rank == independent
+    assert len(laws.independent) == laws.rank == rank(model, [x.expression for x in laws])
+    assert rank(model, [*(x.expression for x in laws), *known]) == independent
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_law_is_proved(name, found):
+    _, _, _, laws = found(name)
+    assert laws
+    for law in laws:
+        assert law.verified == CHECKED
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_not_conserved_is_not_proved(name, found):
+    model, known, _, _ = found(name)
+    d = Dynamics(model)
+    for law in known:
+        wrong = tidy(law + d.state[0] ** 2 * d.state[-1] / 7)
+        ring = Ring([*d.expressions, wrong], [*d.state, *d.parameters, taut.t])
+        assert not proved(d, ring, wrong)
+        right = tidy(law)
+        ring = Ring([*d.expressions, right], [*d.state, *d.parameters, taut.t])
+        assert proved(d, ring, right)
+
+
+def test_no_law_is_a_product_of_others(found):
+    for name in ("free", "kepler", "charged", "lagrange_top", "toda"):
+        laws = found(name)[3]
+        for law in laws:
+            for other in laws:
+                assert sp.expand(law.expression - other.expression**2) != 0
+    assert len(found("kepler")[3]) == 7
+    assert len(found("kovalevskaya")[3]) == 4
+    assert len(found("three_bodies")[3]) == 6
+
+
+def test_kinds_and_symmetries(found):
+    kinds = {name: [x.kind for x in found(name)[3]] for name in ("kepler", "free", "three_bodies")}
+    assert kinds["kepler"] == ["energy", *["angular momentum"] * 3, *["hidden symmetry"] * 3]
+    assert sorted(kinds["free"]) == ["angular momentum", "boost", "boost", "momentum", "momentum"]
+    assert sorted(set(kinds["three_bodies"])) == ["angular momentum", "boost", "energy", "momentum"]
+    assert [x.kind for x in found("lorenz")[3]] == ["decaying"]
+
+
+@pytest.mark.parametrize("name", [x for x in CASES if CASES[x]()[0].__class__ is taut.System])
+def test_symmetries_give_their_laws_back(name, found):
+    """I = L ξ₀ + L_v·(ξ − v ξ₀) + G, and D G is what Noether's identity leaves."""
+    model, _, _, laws = found(name)
+    v, action = model.velocities, tidy(model.energy_function)
+    for law in laws:
+        s = law.symmetry
+        if s is None:
+            continue
+        eta = [x - w * s.xi0 for x, w in zip(s.xi, v, strict=True)]
+        again = action * s.xi0 + sum(action.diff(w) * e for w, e in zip(v, eta, strict=True))
+        assert sp.simplify(again + s.gauge - law.expression) == 0
+        if s.point:
+            assert not any(x.has(*v) for x in (s.xi0, *s.xi))
+
+
+def test_the_second_law_of_the_gyrostat(found):
+    """The paper has x1² + x2² + x3² only."""
+    model, (square, energy), _, laws = found("gyrostat")
+    assert laws[0].expression == square
+    a, k = sp.symbols("A1:4", positive=True), sp.Symbol("k", positive=True)
+    values = dict(zip((*a, k), (2, 3, 5, 7), strict=True))
+    rest = sp.Poly(laws[1].expression.subs(values), *model.variables)
+    c = sp.symbols("c0:2")
+    wanted = sp.Poly((c[0] * square + c[1] * energy).subs(values), *model.variables)
+    assert sp.solve((rest - wanted).coeffs(), c)
+
+
+def test_negative_cases_have_the_energy_only(found):
+    assert [x.kind for x in found("henon_heiles")[3]] == ["energy"]
+    assert "degree ≤ 4" in found("henon_heiles")[3].complete
+
+
+def test_an_energy_that_no_ansatz_reaches_is_named():
+    laws = taut.conserved(taut.problems.problem("fpu").system)
+    assert [x.kind for x in laws] == ["energy"]
+
+
+def test_floats_are_the_decimals_that_were_written():
+    x, y = q = taut.coordinates("x y")
+    model = taut.System(q, mass=[0.5, 0.5], potential=0.1 * (x**2 + y**2))
+    assert [x.kind for x in taut.conserved(model)][:2] == ["energy", "angular momentum"]
+
+
+def test_a_hamiltonian_has_laws_in_its_momenta():
+    x, y = q = taut.coordinates("x y")
+    px, py = taut.momenta(q)
+    model = taut.System(q, hamiltonian=(px**2 + py**2) / 2 + (x**2 + y**2) ** 2)
+    laws = taut.conserved(model)
+    assert sorted(law.kind for law in laws) == ["angular momentum", "energy"]
+    (turn,) = (law for law in laws if law.kind == "angular momentum")
+    assert sp.expand(turn.expression**2 - (px * y - py * x) ** 2) == 0
+    assert turn.point
+
+
+def test_forces_take_laws_away_or_make_them_decay():
+    x, _ = q = taut.coordinates("x y")
+    u, v = taut.velocities(q)
+    pull = taut.System(q, mass=1, forces=[0, 1])
+    assert any(law.expression == u for law in taut.conserved(pull))
+    drag = taut.conserved(taut.System(q, mass=1, forces=[-u, -v]))
+    assert {law.kind for law in drag} >= {"decaying"}
+    assert any(sp.simplify(law.expression - (u + x)) == 0 for law in drag)
+
+
+def test_functions_and_degrees_can_be_given():
+    x, v = sp.symbols("x v")
+    flow = taut.Flow([x, v], [v, -3 * x * v - x**3])
+    assert not taut.conserved(flow)
+    laws = taut.conserved(flow, functions=[1 / (v + x**2)])
+    assert laws.rank == 2
+    (y,) = taut.coordinates("y")
+    (w,) = taut.velocities([y])
+    emden = taut.System([y], lagrangian=taut.t**2 * (w**2 / 2 - y**6 / 6))
+    (law,) = taut.conserved(emden, degree=9, time=3)
+    assert law.point
+    assert not taut.conserved(emden)
+
+
+def test_bad_requests_are_refused():
+    model = CASES["kepler"]()[0]
+    for wrong in (0, -1, 1.5, True, "2"):
+        with pytest.raises(taut.InputError, match="degree"):
+            taut.conserved(model, degree=wrong)
+    with pytest.raises(taut.InputError, match="time"):
+        taut.conserved(model, time=-1)
+    with pytest.raises(taut.InputError, match="found for systems"):
+        taut.conserved("kepler")
+    with pytest.raises(taut.InputError, match="too many monomials") as caught:
+        taut.conserved(model, degree=12)
+    assert "in 8 functions" in str(caught.value)
+    with pytest.raises(taut.InputError, match="too large for a search"):
+        taut.conserved(taut.problems.problem("chain", links=21).system)
+    x = sp.Symbol("x", real=True)
+    with pytest.raises(taut.ModelError, match="where Abs occurs"):
+        taut.conserved(taut.Flow([x], [sp.Abs(x)]))
+    assert whole("degree", 3, 1) == 3
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_planted_symmetries_are_found_and_no_others(data):
+    """A random potential of distances, or of differences, or of neither."""
+    x, y = q = taut.coordinates("x y")
+    u, v = taut.velocities(q)
+    numbers = st.integers(1, 9)
+    a, b, c = (data.draw(numbers) for _ in range(3))
+    planted = data.draw(st.sampled_from(["rotation", "translation", "none"]))
+    s = {"rotation": x**2 + y**2, "translation": x - 2 * y}.get(planted)
+    if s is None:
+        potential = a * x**3 + b * x * y**2 + c * y**4 + x
+    else:
+        potential = a * s + b * s**2 + c * s**3
+    laws = taut.conserved(taut.System(q, mass=1, potential=potential), degree=3, time=1)
+    plain = [law for law in laws if law.kind != "energy"]
+    if planted == "rotation":
+        assert any(law.kind == "angular momentum" for law in plain)
+    elif planted == "translation":
+        assert any(sp.expand(law.expression / (2 * u + v)).is_number for law in plain)
+    else:
+        assert not plain
+
+
+def test_finding_it_twice_gives_the_same(found):
+    first, second = (Finder(CASES["kepler"]()[0], (), 2) for _ in range(2))
+    for finder in (first, second):
+        finder.at(1)
+        finder.at(2)
+    assert [x.expression for x in first.found] == [x.expression for x in second.found]
