@@ -398,3 +398,19 @@ class TestOthers:
         assert said.out == ""
         assert "[1/2] figures" in said.err
         assert said.err.endswith("\x1b[K")
+
+
+def test_laws_are_printed_as_a_table_as_formulas_and_for_machines(command):
+    code, text, _ = command("laws", "spherical-pendulum")
+    assert code == 0
+    assert "angular momentum" in text
+    assert "2 laws, 2 independent" in text
+    _, text, _ = command("laws", "spherical-pendulum", "--latex")
+    assert r"\dot{x}" in text
+    _, text, _ = command("laws", "spherical-pendulum", "--json", "--degree", "2")
+    found = json.loads(text)
+    assert [law["kind"] for law in found["laws"]] == ["energy", "angular momentum"]
+    assert found["rank"] == 2
+    code, _, text = command("laws", "spherical-pendulum", "--degree", "0")
+    assert code != 0
+    assert "degree" in text

@@ -81,6 +81,13 @@ def parser() -> argparse.ArgumentParser:
     _add_run(command("run", _run, "simulate a problem, print its certificate, write plot and data"))
     listed = command("problems", _problems, "list the problems, or tell what is known about one")
     listed.add_argument("name", nargs="?", metavar="NAME")
+    laws = command("laws", _laws, "find the conserved quantities of a problem, and prove them")
+    laws.add_argument("name", metavar="NAME", help="a problem, see `taut problems`")
+    laws.add_argument("--degree", type=int, metavar="D",
+                      help="of the polynomials tried (default: grows by itself)")  # fmt: skip
+    shape = laws.add_mutually_exclusive_group()
+    shape.add_argument("--latex", action="store_true", help="one formula per line")
+    shape.add_argument("--json", action="store_true", help="everything that is known of them")
     command("methods", _methods, "list the methods and what they promise")
     papers = command("papers", _papers, "list the papers, or redraw one from our own runs")
     papers.add_argument("name", nargs="?", metavar="NAME")
@@ -139,6 +146,22 @@ def _run(chosen: argparse.Namespace) -> None:
         print("\nagainst what is known\n" + table(known))
     _write(run, files)
     _tell("written", files)
+
+
+def _laws(chosen: argparse.Namespace) -> None:
+    import json
+
+    from taut.laws import conserved
+    from taut.problems import problem
+
+    given = problem(chosen.name)
+    found = conserved(given.system, degree=chosen.degree)
+    if chosen.json:
+        print(json.dumps({"problem": given.name, **found.to_dict()}, indent=2, ensure_ascii=False))
+    elif chosen.latex:
+        print("\n".join(law.latex() for law in found))
+    else:
+        print(f"{given.title}\n{found}")
 
 
 def _demo(chosen: argparse.Namespace) -> None:
