@@ -6,13 +6,14 @@ import time as clock
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations_with_replacement, product
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import sympy as sp
 from flint import nmod_mat, nmod_poly
 
 from taut.errors import InputError
+from taut.laws.check import checked
 from taut.laws.dynamics import Dynamics
 from taut.laws.field import WORD, Field, primes
 from taut.laws.law import Law, Laws, Symmetry
@@ -346,6 +347,7 @@ def whole(what: str, value: Any, least: int) -> int:
     return int(value)
 
 
+@overload
 def conserved(
     model: System | Flow,
     *,
@@ -353,7 +355,23 @@ def conserved(
     time: int = 2,
     functions: Iterable[Any] = (),
     budget: float = 5.0,
-) -> Laws:
+    proposed: None = None,
+) -> Laws: ...
+
+
+@overload
+def conserved(model: System | Flow, *, proposed: Any) -> Law: ...
+
+
+def conserved(
+    model: System | Flow,
+    *,
+    degree: int | None = None,
+    time: int = 2,
+    functions: Iterable[Any] = (),
+    budget: float = 5.0,
+    proposed: Any = None,
+) -> Laws | Law:
     """Every law of a model within an ansatz that grows, each proved.
 
     Parameters
@@ -369,11 +387,14 @@ def conserved(
         More functions to build laws from, besides those that occur in the equations.
     budget : float
         Seconds after which no higher degree is begun.
+    proposed : Expr, optional
+        A quantity to check instead of a search.
 
     Returns
     -------
     Laws
-        A list of `Law` without products of lower ones; ``print`` shows a table.
+        A list of `Law` without products of lower ones; ``print`` shows a table.  With `proposed`
+        the one `Law`, proved; if it is none, an `InputError` shows its rate.
 
     Examples
     --------
@@ -399,6 +420,8 @@ def conserved(
             received=count,
             remedy="search a smaller model of the same kind",
         )
+    if proposed is not None:
+        return checked(model, proposed)
     degree = None if degree is None else whole("degree", degree, 1)
     finder = Finder(model, functions, whole("time", time, 0))
     if degree is not None and (size := finder.ansatz(degree).columns) > MOST:

@@ -196,24 +196,27 @@ def proved(dynamics: Dynamics, ring: Ring, law: sp.Expr) -> bool | None:
     """Whether D law = 0 by its normal form; None if that would take too long."""
     forms = Forms(dynamics, ring)
     try:
-        rest = forms(law.diff(t))
-        for x, e in dynamics.explicit.items():
-            slope = law.diff(x)
-            if slope != 0:
-                rest = rest + forms(slope) * forms(e)
-        if not dynamics.rates_of:
-            return forms.vanishes(rest.top)
-        return forms.vanishes(_bordered(dynamics, forms, law, rest))
+        return forms.vanishes(rate(dynamics, forms, law).top)
     except TooLarge:
         return None
 
 
-def _bordered(d: Dynamics, forms: Forms, law: sp.Expr, rest: Quotient):
+def rate(d: Dynamics, forms: Forms, law: sp.Expr) -> Quotient:
+    """D law as a quotient of polynomials, not yet reduced by the relations."""
+    rest = forms(law.diff(t))
+    for x, e in d.explicit.items():
+        slope = law.diff(x)
+        if slope != 0:
+            rest = rest + forms(slope) * forms(e)
+    return _bordered(d, forms, law, rest) if d.rates_of else rest
+
+
+def _bordered(d: Dynamics, forms: Forms, law: sp.Expr, rest: Quotient) -> Quotient:
     n, c = len(d.rates_of), len(d.constraints)
     zero = forms._plain(forms.one - forms.one)
     slopes = [forms(law.diff(w)) for w in d.rates_of]
     if all(x.top == 0 for x in slopes):
-        return rest.top
+        return rest
     rows = [
         [forms(e) for e in d.mass[i]]
         + [forms(d.jacobian[k][i]) for k in range(c)]
@@ -233,7 +236,8 @@ def _bordered(d: Dynamics, forms: Forms, law: sp.Expr, rest: Quotient):
     whole = _determinant([row[:-1] for row in cleared[:-1]], forms.one)
     border = _determinant(cleared, forms.one)
     # The rows of A and b were cleared alike in both determinants, the last one only in the border.
-    return rest.top * whole * factor - border * rest.bottom
+    top = rest.top * whole * factor - border * rest.bottom
+    return Quotient(top, rest.bottom * whole * factor)
 
 
-__all__ = ["proved"]
+__all__ = ["Forms", "Quotient", "TooLarge", "proved", "rate"]

@@ -7,12 +7,13 @@ fitted as a quotient of polynomials, of rising degree.  Both are linear algebra 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations_with_replacement
 
 import numpy as np
 import sympy as sp
 
-from taut.laws.dynamics import Dynamics
+from taut.laws.dynamics import Dynamics, Moving
 from taut.laws.field import WORD, Field, combined, primes, rational
 from taut.laws.ring import Ring
 
@@ -26,11 +27,27 @@ def coefficients(
     dynamics: Dynamics, ring: Ring, functions: list[sp.Expr], lam: sp.Expr | int = 0
 ) -> list[sp.Expr] | None:
     """Exact c with Σ c·D(function) = λ Σ c·function, the last of them 1; None if none was found."""
+
+    def rows(drawn: Moving) -> np.ndarray:
+        rates = np.array([drawn.rate(e) for e in functions])
+        if lam == 0:
+            return rates
+        f, factor = drawn.point.field, drawn(sp.sympify(lam))
+        shares = np.array([drawn(e) for e in functions])
+        return f.sub(rates, f.mul(factor[None], shares))
+
+    return solved(dynamics, ring, rows, len(functions))
+
+
+def solved(
+    dynamics: Dynamics, ring: Ring, rows: Callable[[Moving], np.ndarray], count: int
+) -> list[sp.Expr] | None:
+    """Exact c with Σ c·row = 0 for `count` rows of values at points, the last of them 1."""
     if dynamics.parameters:
-        return _fitted(dynamics, ring, functions, lam)
+        return _fitted(dynamics, ring, rows, count)
     columns, moduli = [], []
     for p in primes(PRIMES):
-        found = _null_vectors(dynamics, ring, functions, Field(p), lam, 1)
+        found = _null_vectors(dynamics, ring, rows, count, Field(p), 1)
         if found is None:
             return None
         columns.append(found[0].tolist())
@@ -57,19 +74,14 @@ def _number(residues, moduli) -> sp.Rational | None:
 
 
 def _null_vectors(
-    dynamics: Dynamics, ring: Ring, functions, field: Field, lam, groups: int, values=None
+    dynamics: Dynamics, ring: Ring, of, k: int, field: Field, groups: int, values=None
 ) -> np.ndarray | None:
-    """The null vector on these functions for each of `groups` values of the parameters."""
-    k = len(functions)
+    """The null vector of k rows for each of `groups` values of the parameters."""
     need = k + MORE
     each = 4 * need * 2 ** (len(ring.roots) + len(dynamics.constraints))
     given = {} if values is None else {s: np.repeat(v, each) for s, v in values.items()}
     drawn = dynamics._drawn(ring, field, groups * each, given, True)
-    rates = np.array([drawn.rate(e) for e in functions])
-    if lam != 0:
-        factor = drawn(sp.sympify(lam))
-        shares = np.array([drawn(e) for e in functions])
-        rates = field.sub(rates, field.mul(factor[None], shares))
+    rates = of(drawn)
     good = drawn.point.good.reshape(groups, each)
     chosen = np.argsort(~good, axis=1, kind="stable")[:, :need]
     if not np.all(np.take_along_axis(good, chosen, axis=1)):
@@ -92,13 +104,13 @@ def _null_vectors(
     return np.hstack([solution[:, :, 0], np.ones((groups, 1), dtype=WORD)])
 
 
-def _fitted(dynamics: Dynamics, ring: Ring, functions, lam) -> list[sp.Expr] | None:
+def _fitted(dynamics: Dynamics, ring: Ring, rows, count: int) -> list[sp.Expr] | None:
     symbols = dynamics.parameters
     field = Field(primes(1)[0], seed=1)
     known: dict[str, np.ndarray] = {}
     vectors: np.ndarray | None = None
     values: dict = {}
-    found: list[sp.Expr | None] = [None] * len(functions)
+    found: list[sp.Expr | None] = [None] * count
     found[-1] = sp.Integer(1)
     for degree in range(HIGHEST + 1):
         terms = _terms(len(symbols), degree)
@@ -107,7 +119,7 @@ def _fitted(dynamics: Dynamics, ring: Ring, functions, lam) -> list[sp.Expr] | N
         need = 2 * len(terms) + 8
         if vectors is None or len(vectors) < need:
             values = {s: field.random(need) for s in symbols}
-            vectors = _null_vectors(dynamics, ring, functions, field, lam, need, values)
+            vectors = _null_vectors(dynamics, ring, rows, count, field, need, values)
             if vectors is None:
                 return None
             known.clear()
@@ -160,4 +172,4 @@ def _quotient(field: Field, monomials, values, terms, symbols) -> sp.Expr | None
     return top / bottom
 
 
-__all__ = ["coefficients"]
+__all__ = ["coefficients", "solved"]

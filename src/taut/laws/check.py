@@ -1,0 +1,184 @@
+"""A quantity that somebody proposes: a law with a proof, or what its rate is.
+
+I is a law if D I = 0 on the variety.  Random points modulo a prime decide at once that it is none;
+otherwise the normal form of D I is the proof.  Parameters stay symbols.  Where that fails, and the
+system gives them values, the values are put in, one parameter at a time and then all of them: a
+law that holds then holds under the condition that is said in ``Law.condition``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from copy import copy
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from taut.errors import InputError, ModelError
+from taut.laws.dynamics import Dynamics, Moving
+from taut.laws.field import WORD, Field, primes
+from taut.laws.law import Law
+from taut.laws.normal import FRESH, Normal, shown
+from taut.laws.proof import TooLarge, rate
+from taut.laws.ring import tidy
+from taut.laws.symmetry import kind_of, symmetry_of
+from taut.model import Flow, System, t
+
+NORMAL_FORM = "normal form"
+BY_POINTS = f"D I = 0 at {2 * FRESH} random points modulo two primes near 2³¹"
+
+
+def read(model: System | Flow, expression: Any) -> sp.Expr:
+    """An expression in the model's own symbols, with exact numbers."""
+    if isinstance(model, System):
+        return tidy(model.read(expression))
+    try:
+        e = sp.sympify(expression)
+    except (sp.SympifyError, TypeError) as error:
+        raise InputError("this is not an expression", received=repr(expression)[:80]) from error
+    if not isinstance(e, sp.Expr):
+        raise InputError("this is not an expression", received=repr(expression)[:80])
+    known = {s.name: s for x in model.rhs for s in x.free_symbols}
+    known |= {x.name: x for x in model.variables} | {t.name: t}
+    unknown = sorted(s.name for s in e.free_symbols if s.name not in known)
+    if unknown:
+        raise ModelError(
+            f"the expression contains {', '.join(unknown)}, which the flow does not know",
+            expected="only " + ", ".join(sorted(known)),
+            received=str(e)[:120],
+        )
+    return tidy(e.xreplace({s: known[s.name] for s in e.free_symbols}))
+
+
+def with_values(dynamics: Dynamics, table: dict[sp.Symbol, sp.Rational]) -> Dynamics:
+    """The same motion with numbers for some of the parameters."""
+
+    def put(x: Any) -> Any:
+        if isinstance(x, list):
+            return [put(e) for e in x]
+        if isinstance(x, dict):
+            return {k: put(e) for k, e in x.items()}
+        return x.xreplace(table)
+
+    d = copy(dynamics)
+    for name in ("_ladder",):
+        d.__dict__.pop(name, None)
+    for name in (
+        "explicit", "mass", "right", "constraints", "hidden", "jacobian", "slopes", "bends",
+        "energy_function", "forces",
+    ):  # fmt: skip
+        if name in d.__dict__:
+            setattr(d, name, put(getattr(d, name)))
+    d.parameters = [s for s in d.parameters if s not in table]
+    return d
+
+
+def settings(
+    dynamics: Dynamics, values: Mapping[str, float | None] | None = None
+) -> Iterator[tuple[dict[sp.Symbol, sp.Rational], Dynamics]]:
+    """The motion for all parameters, then with values for one of them, then with all values."""
+    yield {}, dynamics
+    model = dynamics.model
+    if values is None:
+        values = model.parameters if isinstance(model, System) else {}
+    table = {
+        s: sp.Rational(str(values[s.name]))
+        for s in dynamics.parameters
+        if values.get(s.name) is not None
+    }
+    if len(table) > 1:
+        for s, x in table.items():
+            yield {s: x}, with_values(dynamics, {s: x})
+    if table:
+        yield table, with_values(dynamics, table)
+
+
+def said(table: dict[sp.Symbol, sp.Rational]) -> str:
+    """A condition in words."""
+    return f"at {', '.join(f'{s} = {x}' for s, x in table.items())}" if table else ""
+
+
+def points_of(normal: Normal, count: int) -> Moving:
+    """Random points of the variety modulo one prime."""
+    d, f = normal.dynamics, Field(primes(1, skip=10)[0], seed=6)
+    return d.moving(normal.ring, f, count, {s: f.random(1) for s in d.parameters}, True)
+
+
+def checked(
+    model: System | Flow, expression: Any, values: Mapping[str, float | None] | None = None
+) -> Law:
+    """A proposed quantity as a `Law`, proved; otherwise an `InputError` that shows its rate.
+
+    Parameters
+    ----------
+    model : System or Flow
+    expression : Expr
+        In the model's symbols.
+    values : mapping name → number, optional
+        Of the parameters, where it is no law for all of them; otherwise the system's own.
+    """
+    dynamics = Dynamics(model)
+    law = read(model, expression)
+    for table, d in settings(dynamics, values):
+        found = _proved(d, law.xreplace(table), said(table))
+        if found is not None:
+            return found
+    normal = Normal(dynamics, [law])
+    try:
+        left = f"D(I) = {shown(normal.of(rate(dynamics, normal.forms, law)))}"
+    except TooLarge:
+        left = "D(I) is not zero at random points"
+    raise InputError(f"{shown(law)} is not conserved", expected="D(I) = 0", received=left)
+
+
+def _proved(d: Dynamics, law: sp.Expr, condition: str) -> Law | None:
+    normal = Normal(d, [law])
+    points = points_of(normal, 8)
+    if points.rate(law).any():
+        return None
+    if is_constant(d, points, law):
+        raise InputError(
+            f"{shown(law)} is constant whatever moves",
+            expected="a quantity that the motion keeps and that differs between motions",
+        )
+    try:
+        holds = normal.forms.vanishes(rate(d, normal.forms, law).top)
+    except TooLarge:
+        holds = False
+    if not holds and not normal.steady(law):
+        return None
+    symmetry = symmetry_of(d, law, points)
+    kind = kind_of(d, law, symmetry)
+    proof = NORMAL_FORM if holds else BY_POINTS
+    return Law(law, kind, degree_of(d, law), proof, symmetry, condition)
+
+
+def is_constant(d: Dynamics, points: Moving, law: sp.Expr) -> bool:
+    """Whether the gradient of a law is a combination of those of the relations."""
+    return len(gradient_ranks(d, points, [law])) == 0
+
+
+def gradient_ranks(d: Dynamics, points: Moving, laws: list[sp.Expr]) -> list[int]:
+    """Numbers of functionally independent laws, by their gradients at a random point."""
+    first = [[int(points(e.diff(x))[0]) for x in d.state] for e in d.relations]
+    rows = [[int(points(law.diff(x))[0]) for x in d.state] for law in laws]
+    matrix = np.ascontiguousarray(np.array([*first, *rows], dtype=WORD).T)
+    _, pivots = points.point.field.reduced(matrix)
+    return [k - len(first) for k in pivots if k >= len(first)]
+
+
+def degree_of(d: Dynamics, law: sp.Expr) -> int:
+    """The most factors of a term that change with the state or with time."""
+    moving, most = {*d.state, t}, 0
+    for term in sp.Add.make_args(sp.expand(law)):
+        count = 0
+        for factor in sp.Mul.make_args(term):
+            if factor.free_symbols & moving:
+                power = factor.exp if isinstance(factor, sp.Pow) and factor.exp.is_Integer else 1
+                count += abs(int(power))
+        most = max(most, count)
+    return most
+
+
+__all__ = ["checked", "read"]
