@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import lu_factor, lu_solve
 
 import taut
-from taut.kernel import fused
+from taut.kernel import fused, newtons
 from taut.kernel.eliminate import operations
 from taut.problems import problem
 
@@ -50,12 +50,12 @@ class Stages:
             matrices.append(simplified(*arguments))
             return matrices[-1]
 
-        simplified, pays = fused._simplified, fused.PAYS
-        fused._simplified, fused.PAYS = kept, 0.0
+        simplified, pays = newtons._simplified, newtons.PAYS
+        newtons._simplified, newtons.PAYS = kept, 0.0
         try:
             self.program = fused.fuse(self.problem.system, self.method)
         finally:
-            fused._simplified, fused.PAYS = simplified, pays
+            newtons._simplified, newtons.PAYS = simplified, pays
         (newton,) = self.program.newtons
         self.size = newton.unknowns.numel()
         given, z = list(self.program.inputs.values()), newton.unknowns

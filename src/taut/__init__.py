@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         Adaptive,
         Baumgarte,
         Composition,
+        Corrected,
         EnergyMomentum,
         ExplicitRK,
         GaussLobatto,
@@ -60,7 +61,7 @@ _ROOMS = {
     "taut.march.storage": ("load",),
     "taut.march.trajectory": ("Trajectory",),
     "taut.methods": (
-        "Adaptive", "Baumgarte", "Composition", "EnergyMomentum", "ExplicitRK", "GGL",
+        "Adaptive", "Baumgarte", "Composition", "Corrected", "EnergyMomentum", "ExplicitRK", "GGL",
         "GaussLobatto", "GeneralizedAlpha", "ImplicitTrapezoid", "LobattoPair", "Method",
         "PreciseElement",
         "Projected", "Rattle", "SymplecticEuler", "SymplecticRK", "TimeElement", "register",
@@ -75,7 +76,8 @@ _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 _OPEN = ("diagnose", "kernel", "laws", "march", "methods", "model", "papers", "problems", "show")
 
 __all__ = [
-    "Adaptive", "Baumgarte", "Composition", "ConstraintError", "EnergyMomentum", "Equations",
+    "Adaptive", "Baumgarte", "Composition", "ConstraintError", "Corrected", "EnergyMomentum",
+    "Equations",
     "Event", "ExplicitRK", "FileError", "Flow", "GGL", "GaussLobatto", "GeneralizedAlpha",
     "ImplicitTrapezoid",
     "InconsistentStart", "InputError", "Interrupted", "Law", "Laws", "LobattoPair", "Method",

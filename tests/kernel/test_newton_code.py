@@ -6,9 +6,9 @@ import pytest
 import sympy as sp
 
 import taut
-from taut.kernel import compile as compiling, fused
+from taut.kernel import compile as compiling, newtons
 from taut.kernel.compile import workshop
-from taut.kernel.fused import DEEP, HISTORY, _extrapolated
+from taut.kernel.newtons import DEEP, HISTORY, _extrapolated
 from taut.march import run as marching
 from taut.march.run import one_step
 from taut.methods import tableaux
@@ -22,7 +22,7 @@ FINE, COARSE = 0.01, 0.1  # steps that the kept matrix can make all, and not
 @pytest.fixture
 def always(monkeypatch):
     """The matrix is kept even where it does not pay."""
-    monkeypatch.setattr(fused, "PAYS", 0.0)
+    monkeypatch.setattr(newtons, "PAYS", 0.0)
     compiling._workshop.cache_clear()
     yield
     compiling._workshop.cache_clear()
@@ -98,7 +98,7 @@ def test_it_is_kept_where_it_pays(monkeypatch):
     """Few unknowns are eliminated sooner than another iteration is made."""
     assert not compiled("gauss-lobatto-4").simplified
     assert compiled("gauss-lobatto-8").simplified
-    monkeypatch.setattr(fused, "PAYS", 1e9)
+    monkeypatch.setattr(newtons, "PAYS", 1e9)
     own = taut.problems.problem("chain", links=2)
     assert not compiled("gauss-lobatto-8", own).simplified
 
@@ -246,7 +246,7 @@ def test_a_run_in_two_parts_is_the_same_to_the_bit(monkeypatch, patience, cut):
 
 def test_a_change_of_chart_does_not_forget_that_it_was_given_up(monkeypatch):
     monkeypatch.setattr(marching, "PATIENCE", 2)
-    monkeypatch.setattr(fused, "PAYS", 0.0)
+    monkeypatch.setattr(newtons, "PAYS", 0.0)
     a, b, c = q = taut.coordinates("a b c")
     pa, pb, pc = taut.momenta(q)
     energy = pa**2 * (1 + b**2 / 2) + pb**2 * (1 + c**2 / 2) + pc**2 * (1 + a**2 / 2)

@@ -15,6 +15,7 @@ import numpy as np
 
 from taut.diagnose.drift import Drift, drift_of, pooled
 from taut.diagnose.symplecticity import Probe
+from taut.diagnose.watched import Watched, watched
 from taut.march import loop
 from taut.march.trajectory import Trajectory
 from taut.march.tuned import energy_error
@@ -24,23 +25,6 @@ EPS = np.finfo(float).eps
 SAMPLES = 32
 WALK = 0.4  # of a slope: with a wider interval than that it may be a part of a walk
 LONG = 100_000  # steps after which a run counts as long
-
-
-@dataclass(frozen=True)
-class Watched:
-    """A quantity followed along the stored states.
-
-    Attributes
-    ----------
-    name : str
-    first, largest_change : float
-    drift : Drift
-    """
-
-    name: str
-    first: float
-    largest_change: float
-    drift: Drift
 
 
 @dataclass(frozen=True)
@@ -70,17 +54,28 @@ class Certificate:
     most_iterations: int
     failures: int
     charts: int
-    watched: tuple[Watched, ...]
+
+    @cached_property
+    def _followed(self) -> tuple[list[Watched], str]:
+        return watched(self.run)
+
+    @property
+    def watched(self) -> list[Watched]:
+        """The laws of the system (looked for when this is first asked for), or what was given."""
+        return self._followed[0]
 
     @cached_property
     def symplecticity(self) -> float | None:
         """The largest relative defect ‖DΦᵀJDΦ − J‖ on the manifold at sampled states.
 
-        ``None`` for systems with non-conservative forces, which have no symplectic form to keep,
+        ``None`` for flows and systems with non-conservative forces, which have no symplectic form,
         and for steps of varying size, which are reversible at best.
         """
         varying = self.run.method.pace is not None
-        return None if self.run.system.forced or varying else Probe(self.run).worst()
+        system = self.run.system
+        if system.forced or system.first_order or varying:
+            return None
+        return Probe(self.run).worst()
 
     @cached_property
     def long_enough(self) -> bool:
@@ -164,6 +159,9 @@ class Certificate:
                     "first": w.first,
                     "largest_change": w.largest_change,
                     "drift": w.drift.relative,
+                    "expression": str(w.expression),
+                    "proof": w.proof,
+                    "broken": w.broken,
                 }
                 for w in self.watched
             },
@@ -184,7 +182,7 @@ class Certificate:
         if run.tolerance is not None:
             error = energy_error(run)
             word, value = "not checked after the trial", f"{run.tolerance:g}"
-            if run.system.conservative:
+            if run.system.conservative and not run.system.first_order:
                 word = "met" if error <= run.tolerance else "missed"
                 value += f", the energy's error {error:.1e} of the kinetic energy"
             rows.append(("tolerance", value, word))
@@ -198,10 +196,9 @@ class Certificate:
             if not np.isfinite(w.largest_change):
                 rows.append((w.name, f"{w.first:.6g} at the start", "not a number"))
                 continue
-            word = (
-                "round-off" if w.drift.band <= 1e3 * EPS * abs(w.first) else self._verdict(w.drift)
-            )
-            rows.append((w.name, f"{w.first:.6g} ± {w.largest_change:.1e}", word))
+            rows.append((w.name, f"{w.first:.6g} ± {w.largest_change:.1e}", self._fate(w)))
+        if self._followed[1]:
+            rows.append(("laws", f"not looked for: {self._followed[1]}", ""))
         if run.watch is not None:
             for event, steps in zip(run.watch.events, run.watch.blank, strict=True):
                 if steps:
@@ -227,7 +224,7 @@ class Certificate:
 
     @cached_property
     def _notes(self) -> list[tuple[str, str, str]]:
-        return self.run.method.notes(self.run.system)
+        return [] if self.run.system.first_order else self.run.method.notes(self.run.system)
 
     def _kept(self, which: int) -> str:
         """Verdict on g (0) or on the hidden constraints (1)."""
@@ -260,6 +257,8 @@ class Certificate:
 
     def _energy_rows(self) -> list[tuple[str, str, str]]:
         e = self.energy
+        if self.run.system.first_order:
+            return []
         amount = f"({_percent(e.relative, '+')} ± {_percent(e.relative_half_width)}) % of the band"
         if np.isinf(e.half_width):
             amount = "too few steps to tell"
@@ -273,6 +272,12 @@ class Certificate:
             ("energy, work done", f"{self.energy0:.8g}, {work}", ""),
             ("energy − work", f"constant to {e.band:.1e}", share),
         ]
+
+    def _fate(self, w: Watched) -> str:
+        """Verdict on a law."""
+        if w.broken:
+            return f"the model does not keep it: {w.broken}"
+        return "round-off" if w.drift.band <= 1e3 * EPS * abs(w.first) else self._verdict(w.drift)
 
     def _energy_verdict(self) -> str:
         return self._verdict(self.energy, self._energy_noise)
@@ -370,7 +375,6 @@ def certify(run: Trajectory) -> Certificate:
         most_iterations=int(column["most_iterations"].max()),
         failures=int(np.sum(column["failed_at"] >= 0)),
         charts=int(column["charts"].sum()),
-        watched=tuple(_watched(run)),
     )
 
 
@@ -380,24 +384,3 @@ def _energy_drift(books: np.ndarray, step: float) -> Drift:
     means = books[loop.HEAD : loop.HEAD + count]
     band = value["error_max"] - value["error_min"]
     return drift_of(means, value["block_length"] * step, value["steps"] * step, float(band))
-
-
-def _watched(run: Trajectory) -> list[Watched]:
-    if run.laws is None or isinstance(run.laws, str):
-        return []
-    return [_follow(run, name, expression) for name, expression in run.laws.items()]
-
-
-def _follow(run: Trajectory, name: str, expression: Any) -> Watched:
-    values = np.atleast_2d(run.evaluate(expression))
-    change = values - values[:, :1]
-    worst = int(np.argmax(np.abs(change).max(axis=1)))
-    y = change[worst]
-    blocks = np.array_split(y, min(len(y), 128))
-    means = np.array([b.mean() for b in blocks])
-    duration = float(run.t[-1] - run.t[0])
-    band = float(y.max() - y.min())
-    if band <= 8 * EPS * abs(values[worst, 0]):
-        band = 0.0
-    drift = drift_of(means, duration / len(means), duration, band)
-    return Watched(str(name), float(values[worst, 0]), float(np.abs(change).max()), drift)

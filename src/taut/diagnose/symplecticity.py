@@ -51,7 +51,7 @@ class Linearised:
     def __init__(self, program: FusedProgram) -> None:
         x = ca.vertcat(program.inputs["q"], program.inputs["p"])
         inherited = program.inputs.get("inherited", SX(0, 1))
-        s = ca.vertcat(program.inputs["v"], inherited) if program.remembers else inherited
+        s = ca.vertcat(program.inputs["v"], inherited) if program.implies else inherited
         z = ca.vertcat(SX(0, 1), *(newton.unknowns for newton in program.newtons))
         residual = ca.vertcat(SX(0, 1), *(newton.residual for newton in program.newtons))
         q1 = program.inputs["q"] + program.dq
@@ -169,7 +169,7 @@ class Probe:
     def _implied(self, step, q, p, t: float, tangents: np.ndarray) -> np.ndarray:
         """Changes of v and of what is remembered along (δq, δp), one below the other."""
         run, m, n = self.run, self.shop.mechanics, self.run.system.n
-        if not step.program.remembers:
+        if not step.program.implies:
             return tangents[:0]
 
         def at(change: np.ndarray) -> np.ndarray:

@@ -23,9 +23,10 @@ import numpy as np
 
 from taut.errors import InputError
 from taut.kernel.eliminate import curved, written_out
-from taut.kernel.fused import HEAD, HISTORY
+from taut.kernel.fused import HEAD
 from taut.kernel.machine import Machine, Part, Stage
 from taut.kernel.native import Native, compiled
+from taut.kernel.newtons import HISTORY
 from taut.kernel.operators import ARGUMENTS, SPACES, Local, locals_of
 from taut.kernel.plan import SCALARS, AbstractStep, AssignPlan, Placeholder, Planner, SolvePlan
 from taut.kernel.sparse import analysed
@@ -87,7 +88,13 @@ class AssembledProgram:
     substeps: int = 1
     tables: dict[str, tuple[int, int]] = field(default_factory=dict)
     remembers: int = 0  # vectors that the method remembers from step to step
+    holds: ClassVar[int] = 0
     simplified: ClassVar[bool] = False
+
+    @property
+    def implies(self) -> bool:
+        """Whether a step depends on more than (q, p), which follows from them at the start."""
+        return self.remembers > 0
 
     @property
     def address(self) -> int:

@@ -15,7 +15,7 @@ from taut.kernel.emit import lean
 from taut.kernel.evaluate import Mechanics
 from taut.kernel.fused import FusedProgram, accelerations, fuse
 from taut.kernel.native import Native, compiled
-from taut.kernel.operators import Operators
+from taut.kernel.operators import Operators, translated
 from taut.kernel.sparse import analysed
 from taut.kernel.step_code import PAR, map_code, steps_code
 from taut.methods.base import Method
@@ -75,13 +75,29 @@ class CompiledStep:
         """What the step remembers before its first call: for a state, or for columns of states."""
         return self.program.first_memory(q, p, v)
 
-    def first_inherited(self, q: np.ndarray, p: np.ndarray, v: np.ndarray, t, par) -> np.ndarray:
-        """What the method remembers before its first step: v̇ for each of the vectors."""
-        many = self.program.remembers
-        if not many:
-            return np.zeros((0, *q.shape[1:]))
-        mechanics = workshop(self.system).mechanics
-        return np.concatenate([mechanics.accelerations(q.T, v.T, p.T, t, par)[0].T] * many)
+    def first_inherited(
+        self, q: np.ndarray, p: np.ndarray, v: np.ndarray, t, par, state: np.ndarray | None = None
+    ) -> np.ndarray:
+        """What the step inherits before its first call.
+
+        v̇ for each of the vectors that the method remembers; then what the run holds on to, of
+        these states or, if an inner `state` of the run (without a clock) is given, as it is there.
+        """
+        many, holds = self.program.remembers, self.program.holds
+        found = [np.zeros((0, *q.shape[1:]))]
+        if many:
+            mechanics = workshop(self.system).mechanics
+            found += [mechanics.accelerations(q.T, v.T, p.T, t, par)[0].T] * many
+        if holds and state is not None:
+            kept = state[len(state) - holds :].reshape(holds, *[1] * (q.ndim - 1))
+            found.append(np.broadcast_to(kept, (holds, *q.shape[1:])))
+        elif holds:
+            rows = [np.atleast_2d(x.T) for x in (q, v, p)]
+            count = len(rows[0])
+            times = np.broadcast_to(np.asarray(t, float), (count,))[:, None]
+            values = self.program.held([*rows, times, np.tile(par, (count, 1))], count)
+            found.append(values.T.reshape(holds, *q.shape[1:]))
+        return np.concatenate(found)
 
 
 class Workshop:
@@ -193,6 +209,18 @@ class Workshop:
             function = ca.Function("seen", [q, v, p, t, ops.par], [ca.densify(ca.vertcat(*found))])
             self._maps["observed"] = CompiledMap(lean(function))
         return self._maps["observed"]
+
+    def expressions(self, given: tuple) -> CompiledMap:
+        """(q, v, p, t, parameters) → expressions in the system's symbols, compiled."""
+        key = ("expressions", given)
+        if key not in self._maps:
+            ops = Operators(self.system)
+            q, v, p = (SX.sym(name, ops.n) for name in "qvp")
+            t = SX.sym("t")
+            found = ca.vertcat(*translated(self.system, list(given), q, v, p, t, ops.par))
+            function = ca.Function("found", [q, v, p, t, ops.par], [ca.densify(found)])
+            self._maps[key] = CompiledMap(lean(function))
+        return self._maps[key]
 
     def multipliers(self, keep: tuple[int, ...]) -> CompiledMap:
         """(q, v, p, t, parameters) → λ of the kept constraints, compiled."""

@@ -370,6 +370,11 @@ class AtPoints:
     def __init__(self, function: ca.Function) -> None:
         self.function = function
 
+    @property
+    def length(self) -> int:
+        """Of a row of results."""
+        return self.function.nnz_out(0)
+
     @cached_property
     def _many(self) -> ca.Function:
         return self.function.map(POINTS)

@@ -12,7 +12,7 @@ the carried momentum (which may lack the part that makes p tangent), its compens
 move of q, the floor of each coordinate (the smallest size that matters), and for every sub-step
 and every Newton unknown its last three values.  Then the vectors that the method remembers, if
 any; and where steps vary, a clock: the time, its compensation, and the density ρ that makes the
-next step h/ρ long.
+next step h/ρ long.  What a run holds on to (`held`) follows the vectors that it remembers.
 """
 
 from __future__ import annotations
@@ -23,55 +23,26 @@ from typing import Any, cast
 
 import casadi as ca
 import numpy as np
+import sympy as sp
 
 from taut.errors import ModelError
+from taut.kernel.correction import correct
 from taut.kernel.eliminate import (
-    curved,
     entries,
-    little_fill,
-    operations,
     reduce,
     solve_linear,
     straightened,
     written_out,
 )
 from taut.kernel.evaluate import AtPoints
+from taut.kernel.newtons import HISTORY, Newton, newton_of
 from taut.kernel.operators import Operators, column, translated
-from taut.methods import tableaux
 from taut.methods.base import Method, Step, handed_on
 from taut.model.system import System
 
 SX = ca.SX
-HISTORY = 3  # values of each Newton unknown that the guess is extrapolated from
 HEAD = 8  # vectors of length n at the beginning of the state
-ROUNDED, NOISE = 16 * 2.0**-52, 1e-7  # what rounding does to coordinates; noise is never more
-DEEP = 4  # stages up to which the polynomial of the guess goes through two steps
-PAYS = 4.3  # an iteration with a kept matrix must be cheaper by this: it takes more of them
-MODEST = 60  # unknowns up to which both are written down to find out
 CLOCK = 3  # numbers at the end of the state where steps vary: t, its compensation, the density
-
-
-@dataclass
-class Newton:
-    """One Newton iteration: z ← z + change(z), watched by `measure`.
-
-    A `simplified` one has a matrix that depends on the guess `start` instead of z.
-
-    `curved` says that the equations are nonlinear even for h → 0 (a Lagrangian not quadratic in the
-    velocities).  Then a move h·Δv that is small says little about what is left of Δv, and the
-    first iteration is never the last.
-    """
-
-    unknowns: SX
-    residual: SX
-    history: SX
-    guess: SX
-    change: SX
-    measure: SX
-    curved: bool
-    start: SX
-    simplified: bool
-    noise: SX  # what rounding of the largest coordinate may do to the measure
 
 
 @dataclass
@@ -99,6 +70,7 @@ class FusedProgram:
     substeps: tuple[float, ...] = (1.0,)
     pace: SX | None = None  # what the step density grows by, at the end of a step
     handed: SX = field(default_factory=lambda: SX(0, 1))  # what the method remembers next
+    held: AtPoints | None = None  # (q, v, p, t, parameters) → what a run holds on to
 
     @property
     def symbols(self) -> dict[str, SX]:
@@ -119,7 +91,17 @@ class FusedProgram:
     @property
     def remembers(self) -> int:
         """How many vectors the method remembers from step to step."""
-        return self.handed.numel() // self.n
+        return (self.handed.numel() - self.holds) // self.n
+
+    @property
+    def implies(self) -> bool:
+        """Whether a step depends on more than (q, p), which follows from them at the start."""
+        return self.handed.numel() > 0 or self.needs_velocity
+
+    @property
+    def holds(self) -> int:
+        """How many numbers of its start a run holds on to."""
+        return 0 if self.held is None else self.held.length
 
     @property
     def paced(self) -> bool:
@@ -173,8 +155,14 @@ class FusedProgram:
 class FusedStep:
     """The `Step` that a method's program is run on; see `taut.methods.base`."""
 
-    def __init__(self, operators: Operators, chart: tuple[int, ...] | None = None) -> None:
-        self.operators = operators
+    def __init__(
+        self,
+        system: System,
+        operators: Operators,
+        chart: tuple[int, ...] | None = None,
+        parts: int = 1,
+    ) -> None:
+        self.system, self.operators = system, operators
         n = operators.n
         self.q, self.p, self.v = SX.sym("q", n), SX.sym("p", n), SX.sym("v", n)
         self.carry, self.move = SX.sym("cq", n), SX.sym("move", n)
@@ -188,16 +176,20 @@ class FusedStep:
         self.changes: list[tuple[SX, SX]] = []
         self.solves: list[list[tuple[SX, SX]]] = []
         self.watches: list[SX] = []
+        self.prepared: list[bool] = []
         self.tables: dict[str, SX] = {}
         self.remembered: dict[str, SX] = {}
+        self.holding: list[tuple[SX, sp.Expr]] = []
+        self.last = SX.sym("last") if parts > 1 else SX(1)
         self.end: dict[str, SX] = {}
 
     def __getattr__(self, name: str) -> Any:
         """The mechanics: link, force, g, push and the other operators of the system."""
         return getattr(self.operators, name)
 
-    def unknown(self, name: str, space: str = "q", guess: SX | None = None) -> SX:
-        size = self.operators.n if space == "q" else self.operators.c
+    def unknown(self, name: str, space: str | int = "q", guess: SX | None = None) -> SX:
+        n, c = self.operators.n, self.operators.c
+        size = space if isinstance(space, int) else n if space == "q" else c
         symbol = SX.sym(name, size)
         if space == "c":
             self.multipliers |= entries(symbol)
@@ -213,9 +205,11 @@ class FusedStep:
         n = self.operators.n
         return self.tables.setdefault(name, SX.sym(name, n, n if cols == "q" else 1))
 
-    def solve(self, *pairs: tuple[SX, SX], watch: SX) -> None:
+    def solve(self, *pairs: tuple[SX, SX], watch: SX, prepared: bool = False) -> None:
+        """`prepared` residuals have a derivative near the unit matrix, which serves Newton."""
         self.solves.append(list(pairs))
         self.watches.append(watch)
+        self.prepared.append(prepared)
 
     def moved(self, dq: SX) -> SX:
         return self._sum(dq, self.q + (self.carry + dq))
@@ -234,9 +228,23 @@ class FusedStep:
     def remember(self, name: str) -> SX:
         return self.remembered.setdefault(name, SX.sym(name, self.operators.n))
 
+    def values(self, expressions, q: SX, v: SX, p: SX, t: SX) -> list[SX]:
+        """Expressions in the system's symbols there."""
+        return translated(self.system, list(expressions), q, v, p, t, self.operators.par)
+
+    def held(self, expressions) -> list[SX]:
+        """What expressions in the system's symbols were at the start of the run."""
+        found = [(SX.sym(f"held{i}"), e) for i, e in enumerate(expressions)]
+        self.holding += found
+        return [symbol for symbol, _ in found]
+
+    def corrected(self, inner: Method, laws, **options: Any) -> None:
+        correct(self, inner, laws, **options)
+
     def advance(self, *, q: SX, p: SX, v: SX, tangent: SX | None = None, remember=None) -> None:
         tangent = SX.zeros(self.operators.n) if tangent is None else tangent
-        handed = ca.vertcat(SX(0, 1), *handed_on(self.remembered, remember))
+        held = [symbol for symbol, _ in self.holding]
+        handed = ca.vertcat(SX(0, 1), *handed_on(self.remembered, remember), *held)
         self.end = {"dq": q, "dp": p, "v": v, "tangent": tangent, "handed": handed}
 
     def split(self, x: SX) -> tuple[SX, SX]:
@@ -267,17 +275,18 @@ def fuse(
 ) -> FusedProgram:
     """Run the method's program on the system and eliminate what can be eliminated."""
     operators = Operators(system, keep, method.invariants_of(system))
-    step = FusedStep(operators, chart)
+    step = FusedStep(system, operators, chart, len(method.substeps))
     method.program(cast(Step, step))
     _check(step, method)
     solved = _Solved(step)
     back = 0 if len(method.substeps) > 1 else 1 if method.pace is not None else 2
     newtons: list[Newton] = []
-    for pairs, watch in zip(step.solves, step.watches, strict=True):
+    for pairs, watch, ready in zip(step.solves, step.watches, step.prepared, strict=True):
         try:
             left = solved.reduced(pairs, watch)
             if left is not None:
-                newtons.append(_newton(step, len(newtons), *left, solved, back, thorough))
+                made = newton_of(step, len(newtons), *left, solved, back, thorough, ready)
+                newtons.append(made)
         except (ZeroDivisionError, np.linalg.LinAlgError) as error:
             raise _unsolvable(method, pairs) from error
     end = solved.at_the_end()
@@ -288,9 +297,12 @@ def fuse(
         "par": ca.vertcat(operators.par, *(ca.vec(table.T) for table in step.tables.values())),
         "memory": ca.vertcat(*(newton.history for newton in newtons)),
     }  # fmt: skip
-    if step.remembered:
-        assert method.pace is None
-        inputs["inherited"] = ca.vertcat(*step.remembered.values())
+    if step.remembered or step.holding:
+        assert method.pace is None or not step.remembered
+        kept = [symbol for symbol, _ in step.holding]
+        inputs["inherited"] = ca.vertcat(*step.remembered.values(), *kept)
+    if step.last.is_symbolic():
+        inputs["last"] = step.last
     return FusedProgram(
         n=operators.n,
         inputs=inputs,
@@ -313,7 +325,16 @@ def fuse(
         substeps=method.substeps,
         pace=None if method.pace is None else _pace(system, method, step, *result.values()),
         handed=end.handed,
+        held=_held(step) if step.holding else None,
     )
+
+
+def _held(step: FusedStep) -> AtPoints:
+    """(q, v, p, t, parameters) → what a run holds on to."""
+    q, v, p = (SX.sym(name, step.operators.n) for name in "qvp")
+    t, par = SX.sym("t"), step.operators.par
+    values = ca.vertcat(*step.values([e for _, e in step.holding], q, v, p, t))
+    return AtPoints(ca.Function("held", [q, v, p, t, par], [ca.densify(values)]))
 
 
 def _check(step: FusedStep, method: Method) -> None:
@@ -434,110 +455,13 @@ class _End:
     handed: SX
 
 
-def _newton(
-    step: FusedStep,
-    index: int,
-    z: SX,
-    residual: SX,
-    watch: SX,
-    solved: _Solved,
-    back: int,
-    thorough: bool,
-) -> Newton:
-    count = z.numel()
-    slope, start = ca.jacobian(residual, z), SX.sym(f"start{index}", count)
-    response = ca.jacobian(watch, z)
-    bent = curved(slope, z, step.h, ca.substitute(response, step.h, SX(0)).is_zero())
-    own, members = entries(z), [x for x, nodes in step.families if len(nodes) > 1]
-    several = any(entries(symbols[0]) <= own for symbols in members)
-    simplified = several and not bent and not thorough
-    if simplified:
-        kept = _simplified(slope, z, start, step.multipliers)
-        change = _eliminated(kept, residual, step.h)
-        if count <= MODEST:  # otherwise it always pays
-            exact = _eliminated(slope, residual, step.h)
-            simplified = operations(exact, z) > PAYS * operations(change, z)
-            change = change if simplified else exact
-    else:
-        change = _eliminated(slope, residual, step.h)
-    # h·|Δwatch| against the size of each coordinate; a sum, so that a NaN is not lost.
-    moves = ca.fabs(step.move) + step.floor
-    sizes = ca.fabs(step.q) + moves
-    # What converges by a factor stops where it is told to: velocities themselves are to be exact.
-    against = moves if simplified else sizes
-    weights = ca.fabs(step.h) / against
-    noise = ca.fmin(ROUNDED * ca.mmax(sizes) * ca.sum1(1 / against), NOISE)
-    if ca.depends_on(response, z):
-        measure = ca.dot(ca.fabs(ca.mtimes(response, change)), weights)
-    else:  # the bound Σ |Δzⱼ| Σ |∂watchᵢ/∂zⱼ| wᵢ costs less, since the inner sum is a constant
-        measure = ca.dot(ca.fabs(change), ca.mtimes(ca.fabs(response).T, weights))
-    history = SX.sym(f"m{index}", HISTORY * count)
-    # Where steps are coarse, polynomials of high degree lead astray; what is kept has a way out.
-    guess = _extrapolated(z, history, step.families, back if simplified else 0)
-    # Sums of earlier solves have no value of their own while Newton iterates.
-    whole = solved.resolved(ca.vertcat(residual, change, measure))
-    parts = whole[:count], whole[count : 2 * count], whole[2 * count :]
-    return Newton(z, parts[0], history, guess, parts[1], parts[2], bent, start, simplified, noise)
-
-
-def _eliminated(slope: SX, residual: SX, h: SX) -> SX:
-    """Newton's update."""
-    order = little_fill(slope, h)
-    inverse = np.argsort(order).tolist()
-    return solve_linear(slope[order, order], -residual[order])[inverse]
-
-
-def _simplified(slope: SX, z: SX, start: SX, multipliers: set[int]) -> SX:
-    """Newton's matrix at the guess, without what multipliers contribute to it.
-
-    They bend the equations by h²λ ∂²g, which is small where several stages pay; without it blocks
-    of masses stay as sparse as they are.
-    """
-    free = [z[i].element_hash() not in multipliers for i in range(z.numel())]
-    at = ca.vertcat(*(start[i] if is_free else SX(0) for i, is_free in enumerate(free)))
-    return ca.sparsify(ca.substitute(slope, z, at))
-
-
-def _extrapolated(z: SX, history: SX, families, back: int) -> SX:
-    """The guess: through the last three values, or through all stages of the last `back` steps."""
-    count = z.numel()
-    a, b, c = (history[i * count : (i + 1) * count] for i in range(HISTORY))
-    guess = a + ((a - b) + ((a - b) - (b - c)))
-    place = {z[i].element_hash(): i for i in range(count)}
-    for symbols, nodes in families:
-        first = [place.get(symbol[0].element_hash()) for symbol in symbols]
-        if len(nodes) == 1 or back == 0 or None in first:
-            continue
-        rows = [slice(i, i + symbols[0].numel()) for i in first]
-        one = [a[row] for row in rows]
-        guessed = _combined(one, nodes - 1, nodes)
-        if back > 1 and len(nodes) <= DEEP:
-            # Before the third step b is not the solution of a step, but the method's own guess.
-            begun = ca.sum1(ca.fabs(b - c)) > 0
-            # The end of one step and the beginning of the next are known once.
-            older = [
-                (b[row], x) for row, x in zip(rows, nodes - 2, strict=True) if x not in nodes - 1
-            ]
-            known = np.append(nodes - 1, [x for _, x in older])
-            two = _combined([*one, *(x for x, _ in older)], known, nodes)
-            guessed = [ca.if_else(begun, y, x) for x, y in zip(guessed, two, strict=True)]
-        for row, value in zip(rows, guessed, strict=True):
-            guess[row] = value
-    return guess
-
-
-def _combined(values: list[SX], known: np.ndarray, wanted: np.ndarray) -> list[SX]:
-    """Of the polynomial with `values` at `known`, the values at `wanted`."""
-    weights = tableaux.rounded(tableaux.values(known.tolist(), wanted.tolist()))
-    return [
-        sum((w * x for w, x in zip(row, values, strict=True)), SX(0)) for row in weights.tolist()
-    ]
-
-
 def _guesses(step: FusedStep, newtons: list[Newton]) -> ca.Function:
     """(q, p, v) → the memory before the first step: the methods' guesses, repeated."""
     symbols, guesses = (list(x) for x in zip(*step.guesses, strict=True))
     starts = [ca.substitute([n.unknowns], symbols, guesses)[0] for n in newtons]
+    starts = [
+        written_out(z, [*step.sums, *((s, SX.zeros(*s.shape)) for s in symbols)]) for z in starts
+    ]
     memory = ca.vertcat(*(ca.repmat(z, HISTORY) for z in starts)) if starts else SX(0, 1)
     return ca.Function("memory", [step.q, step.p, step.v], [ca.densify(memory)])
 

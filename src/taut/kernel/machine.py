@@ -20,7 +20,7 @@ from numba import (
 )
 from numba.extending import intrinsic
 
-from taut.kernel.fused import HEAD, HISTORY
+from taut.kernel.fused import HEAD
 from taut.kernel.newton_code import (
     BENT,
     FALLING,
@@ -33,6 +33,7 @@ from taut.kernel.newton_code import (
     STALL_RATIO,
     STALLED,
 )
+from taut.kernel.newtons import HISTORY
 from taut.kernel.sparse import Pattern, factorise, substitute
 from taut.kernel.step_code import NOTES
 

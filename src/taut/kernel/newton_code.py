@@ -19,7 +19,7 @@ from __future__ import annotations
 import casadi as ca
 
 from taut.kernel.emit import Emitter, lean
-from taut.kernel.fused import Newton
+from taut.kernel.newtons import Newton
 
 SMALL, FALLING, ROUNDOFF, STALLED, STALL_RATIO = 1e-8, 1e-3, 1e-14, 1e-7, 0.6
 NEXT = 1e-16  # what the next update may be

@@ -18,7 +18,8 @@ belongs to no term).  For a summand ℓ(q, v, t) of L, 𝓗(q, p, t) of H, a for
 | energy        |         | v·ℓ_v − ℓ                     | 𝓗                            |       |                     |
 | power         |         | −ℓ_t                          | 𝓗_t                          | f·v   | λ·g_t               |
 
-so that dE/dt = power along the constrained motion.  Between two states (q, v, p) and (q₁, v₁, p₁), with
+so that dE/dt = power along the constrained motion.  A flow ẋ = f(x, t) is 𝓗 = p·f at p = 0: link is −f,
+rate is −(f_q v + f_t), mean_velocity is f at q̄, and that is all.  Between two states (q, v, p) and (q₁, v₁, p₁), with
 v̄ and q̄ their means, D a discrete gradient (see `discrete`), ℓ̂ the polarised ℓ and ψ = G v + g_t:
 
 | operator      | no term       | Lagrangian ℓ              | Hamiltonian 𝓗     | force      | constraint  |
@@ -191,6 +192,12 @@ class Local:
                 "mean_force": lambda: -self.discrete.gradient("q"),
                 "mean_respond": lambda: -self.discrete.bend("p"),
                 "mean_bend": lambda: self.discrete.bend("q"),
+            }
+        if self.term.kind == "flow":
+            return {
+                "link": lambda: -e,
+                "rate": lambda: -along(e, a, p),
+                "mean_velocity": lambda: ca.substitute(e, q, middle[0]),
             }
         if self.term.kind == "force":
             return {

@@ -88,6 +88,15 @@ class AbstractStep:
     def solve(self, *pairs: tuple[SX, SX], watch: SX) -> None:
         self.solves.append((list(pairs), watch))
 
+    def corrected(self, inner, laws, **options) -> None:
+        raise InputError(
+            "corrections are not available for systems of this size",
+            expected="a system whose steps are unrolled into one kernel (some 40 coordinates and "
+            "constraints, fewer with several stages): gradients of laws are full",
+            received=f"{self.n} coordinates",
+            remedy="take a symplectic method, which keeps momenta and does not drift in energy",
+        )
+
     def table(self, name: str, cols: str = "q") -> SX | Table:
         if self.n > FULL_LIMIT:
             raise InputError(

@@ -43,8 +43,9 @@ import math
 import casadi as ca
 
 from taut.kernel.emit import Emitter, lean
-from taut.kernel.fused import CLOCK, HEAD, HISTORY, FusedProgram
+from taut.kernel.fused import CLOCK, HEAD, FusedProgram
 from taut.kernel.newton_code import newton_loop
+from taut.kernel.newtons import HISTORY
 
 PAR = ("t0", "k", "h", "threshold")
 NOTES = (
@@ -80,8 +81,9 @@ class _Writer:
         self.guarded = program.charted or program.paced
         if self.parts == 1:
             self.slots["memory"] = range(HEAD * n, HEAD * n + program.memory)
-        if program.remembers:
-            self.slots["inherited"] = range(program.slots - program.handed.numel(), program.slots)
+        if many := program.handed.numel():
+            end = program.slots - (CLOCK if program.paced else 0)
+            self.slots["inherited"] = range(end - many, end)
         if program.paced:
             self.slots["clock"] = range(program.slots - CLOCK, program.slots)
         self.names = CONSERVATIVE if program.conservative else NOTES[:-2]
@@ -320,7 +322,9 @@ class _Writer:
         first = e.put(f"mul i64 {self.part}, {size * e.lanes}")
         self.own = e.put(f"getelementptr double, ptr %scratch, i64 {first}")
         share = e.put(f"fmul {e.type} {self._of_table('shares', 0)}, {h}")
-        return {"h": [share], "memory": [e.load(self.own, i) for i in range(size)]}
+        whole = e.put(f"icmp eq i64 {self.part}, {self.parts - 1}")
+        last = e.spread(e.put(f"uitofp i1 {whole} to double"))
+        return {"h": [share], "last": [last], "memory": [e.load(self.own, i) for i in range(size)]}
 
     def _paced(self, bound: dict[str, list[str]]) -> dict[str, list[str]]:
         """The same where steps vary: times by the clock, sizes by the density."""
@@ -400,7 +404,7 @@ class _Writer:
                 e.store(self.own, i, value)
         if program.needs_velocity:
             new["v"] = e.inline(self.rest, [*values, q1, p1])[0]
-        if program.remembers:
+        if program.handed.numel():
             hand = ca.Function("hand", [*symbols, program.q1, program.p1], [program.handed])
             new["inherited"] = e.inline(lean(hand), [*values, q1, p1])[0]
         return new

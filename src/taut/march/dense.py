@@ -18,7 +18,7 @@ from numba import njit
 
 from taut.errors import InputError, StepError
 from taut.kernel.compile import workshop
-from taut.kernel.fused import HEAD
+from taut.kernel.fused import CLOCK, HEAD
 from taut.kernel.step_code import PAR
 from taut.march.call import call_steps
 from taut.march.charts import best_chart
@@ -154,7 +154,9 @@ def _inner(run: Trajectory, step, begin: States) -> np.ndarray:
         memory = step.first_memory(q.T, p.T, v.T).T
     else:
         memory = np.array([step.first_memory(*row) for row in zip(q, p, v, strict=True)])
-    inherited = step.first_inherited(q.T, p.T, v.T, begin.t, run._par).T
+    state = run.ending.states[0]
+    state = state if run.method.pace is None else state[:-CLOCK]
+    inherited = step.first_inherited(q.T, p.T, v.T, begin.t, run._par, state).T
     zero, move = np.zeros_like(q), run.step * v
     rows = [q, p, v, zero, p, zero, move, floor, memory, inherited]
     return np.ascontiguousarray(np.hstack(rows))

@@ -240,7 +240,7 @@ def _cut(run: Trajectory, watch: Watch, numbers, states: States, records):
     state = end.states[0].copy()
     state[: (HEAD - 1) * n] = np.concatenate([q, p, v, zero, p, zero, run.step * v])
     step = workshop(run.system).step(run.method, keep=run.keep, chart=end.charts[0])
-    fresh = step.first_inherited(q, p, v, t, run._par)
+    fresh = step.first_inherited(q, p, v, t, run._par, state)
     if run.method.pace is None:
         state[len(state) - len(fresh) :] = fresh
     else:

@@ -139,7 +139,9 @@ class PacedRun(Run):
         given = handed(step, self.values, plan)
         last = Group([0], step, given, group.books, np.zeros((1, 3 * n, 1)))
         q, p, v = np.split(group.state[: 3 * n, 0], 3)
-        last.state[:, 0] = np.concatenate([group.state[: HEAD * n, 0], step.first_memory(q, p, v)])
+        held = step.first_inherited(q, p, v, now, self.values, group.state[:-CLOCK, 0])
+        memory = step.first_memory(q, p, v)
+        last.state[:, 0] = np.concatenate([group.state[: HEAD * n, 0], memory, held])
         last.advance(plan, 1, self.watch)
         if last.done == 0:
             group.code, group.books[0, loop.FAILED_AT] = loop.FAILED, group.done

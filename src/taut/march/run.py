@@ -371,7 +371,7 @@ class Run:
         self.charting += time.perf_counter() - begin
         inner = self._inner(step, q, p, v, q)
         inner[: HEAD * n] = group.state[: HEAD * n, 0]
-        last = n * step.program.remembers
+        last = n * step.program.remembers + step.program.holds
         inner[len(inner) - last :] = group.state[len(group.state) - last :, 0]
         group.books[0, loop.CHARTS] += 1
         group.use(step, inner)

@@ -25,11 +25,14 @@ from taut.march.trajectory import Trajectory
 from taut.march.tuned import tuned
 from taut.methods.base import Method
 from taut.methods.catalogue import method_of
+from taut.model.flow import Flow
 from taut.model.system import System
+
+FLOWS = "gauss-lobatto-4"  # "auto" for flows: Gauss' method keeps quadratic integrals
 
 
 def simulate(
-    model: System,
+    model: System | Flow,
     *,
     q0: Any = None,
     v0: Any = None,
@@ -50,7 +53,8 @@ def simulate(
 
     Parameters
     ----------
-    model : System
+    model : System or Flow
+        A flow starts from ``q0`` alone, and ``run.q`` are its variables.
     q0 : array_like, shape (n,) or (B, n)
         Start; two dimensions run a batch.
     v0, p0 : array_like, shape (n,) or (B, n), or one number
@@ -61,7 +65,8 @@ def simulate(
         Instead of a step: the relative error of energy and position that trial runs choose the step
         for.
     method : str or Method
-        A name from the catalogue, or a method object.  ``"auto"`` is RATTLE for a given step; for a
+        A name from the catalogue, or a method object.  ``"auto"`` is RATTLE for a given step (for
+        a flow Gauss' method of order 4); for a
         tolerance, whichever of RATTLE and its compositions (with forces: the Gauss–Lobatto
         methods) needs the least work.
     every : int
@@ -90,9 +95,21 @@ def simulate(
     >>> bool(abs(run.constraints).max() < 1e-15)
     True
     """
+    if isinstance(model, Flow):
+        if v0 is not None or p0 is not None:
+            raise InputError(
+                "a flow has no velocities or momenta to start with",
+                expected="q0=… alone",
+                received="v0" if v0 is not None else "p0",
+            )
+        model, p0 = model.system, 0.0
+        if method == "auto" and tolerance is None:
+            method = FLOWS
     if not isinstance(model, System):
         raise InputError(
-            "there is nothing to simulate", expected="a taut.System", received=type(model).__name__
+            "there is nothing to simulate",
+            expected="a taut.System or a taut.Flow",
+            received=type(model).__name__,
         )
     chosen = method_of(method)
     if (step is None) == (tolerance is None):
@@ -103,6 +120,9 @@ def simulate(
         )
     plan = Plan.of(t0, duration, duration if step is None else step, every)
     values = model.values(parameters)
+    named = dict(zip(model.parameters, values.tolist(), strict=True))
+    chosen = chosen.fitted(model, named)
+    method = method if isinstance(method, str) else chosen
     followed = _watched(model, laws)
     shop = workshop(model)
     begin = time.perf_counter()
@@ -126,7 +146,6 @@ def simulate(
         run.groups[0].advance(run.plan, 0, run.watch)  # compiles that loop, outside the clock
     compile_time = time.perf_counter() - begin
     wall, error = run.march(progress)
-    named = dict(zip(model.parameters, values.tolist(), strict=True))
     compile_time += run.compiling
     trajectory = run.trajectory(named, start.projected, wall, compile_time, followed)
     if run.watch is not None:

@@ -309,6 +309,8 @@ def _unsure_rank(gradients: np.ndarray, keep) -> np.ndarray:
 
 
 def _check_mass(here: Snapshot, label: str = "") -> None:
+    if here.mechanics.system.first_order:
+        return
     size = np.inf
     if len(here.q) > LARGE:
         size = _sparse_condition(here.sparse_hessian())

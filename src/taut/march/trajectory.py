@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from taut.model.system import System
 
 # Views that rooms further up offer on a trajectory: attribute → "module:function".
+COMPILED = 4000  # states from which on it pays to compile what is evaluated at them
 VIEWS = {
     "certificate": "taut.diagnose.certificate:certify",
     "plot": "taut.show.plots:plot",
@@ -185,6 +186,14 @@ class Trajectory:
         """
         values = expression_values(self.system, expression, self.parameters)
         return self._along(values)
+
+    def evaluate_all(self, expressions: list[Any]) -> list[np.ndarray]:
+        """`evaluate` for several expressions: compiled, where there are many states."""
+        if self.q.size // self.system.n < COMPILED or not expressions:
+            return [self.evaluate(e) for e in expressions]
+        made = workshop(self.system).expressions(tuple(self.system.read(e) for e in expressions))
+        found = self._along(lambda *state: apply_map(made, self._rows(*state)))
+        return [found[..., i] for i in range(len(expressions))]
 
     def at(self, t: Any) -> States:
         """States at any times of the run: t, q, v, p, on the manifold as the stored ones are.

@@ -81,7 +81,8 @@ def tuned(
             expected="a method with steps of one size, or a step",
             received=chosen.label,
         )
-    names = FORCED if here.mechanics.system.forced else FREE
+    system = here.mechanics.system
+    names = FORCED if system.forced or system.first_order else FREE
     candidates = [CATALOGUE[name] for name in names] if method == "auto" else [chosen]
     trial = _Trial(trial_run, here, duration, tolerance, CATALOGUE[names[-1]])
     choices = [found for m in candidates if (found := trial.choice(m)) is not None]

@@ -5,6 +5,7 @@ from taut.methods.base import Method
 from taut.methods.baumgarte import Baumgarte
 from taut.methods.catalogue import AUTO, CATALOGUE, method_of, register
 from taut.methods.composition import Composition
+from taut.methods.corrected import Corrected
 from taut.methods.energy_momentum import EnergyMomentum
 from taut.methods.euler import SymplecticEuler
 from taut.methods.explicit_rk import ExplicitRK
@@ -22,6 +23,7 @@ __all__ = [
     "Adaptive",
     "CATALOGUE",
     "Composition",
+    "Corrected",
     "Baumgarte",
     "ExplicitRK",
     "GGL",

@@ -44,8 +44,8 @@ Elimination, differentiation, Newton and the loop are the engine's business.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 if TYPE_CHECKING:
@@ -100,6 +100,10 @@ class Step(Protocol):
 
     def kicked(self, dp: Vector) -> Vector:
         """P + Δp as the compensated sum will round it."""
+        ...
+
+    def corrected(self, inner: Method, laws: Sequence[sp.Expr], **options: Any) -> None:
+        """A step of another method, corrected so that laws keep their values at the start."""
         ...
 
     def remember(self, name: str) -> Vector:
@@ -229,6 +233,10 @@ class Method(ABC):
         """At most quadratic functions that discrete gradients go through where they can."""
         return ()
 
+    def fitted(self, system: System, values: Mapping[str, float]) -> Method:
+        """The method for this system, with these parameters: itself, unless it looks for laws."""
+        return self
+
     def notes(self, system: System) -> list[tuple[str, str, str]]:
         """What the method found out about a system: rows (what, value, verdict) of a table."""
         return []
@@ -296,6 +304,10 @@ class Wrapped(Method):
 
     def program(self, step: Step) -> None:
         self.inner.program(step)
+
+    def fitted(self, system: System, values: Mapping[str, float]) -> Method:
+        inner = self.inner.fitted(system, values)
+        return self if inner is self.inner else replace(self, base=inner)  # type: ignore[call-arg]
 
     def start_momentum(self, step: Step, v: Vector) -> Vector | None:
         return self.inner.start_momentum(step, v)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import sympy as sp
 
 from taut.errors import ModelError
 from taut.model.symbols import t
+from taut.model.system import System
+from taut.model.terms import whole
 
 
 class Flow:
@@ -59,6 +62,36 @@ class Flow:
             (e := sp.sympify(x)).xreplace({s: t for s in e.free_symbols if s.name == t.name})
             for x in rhs
         )
+
+    @cached_property
+    def parameters(self) -> tuple[sp.Symbol, ...]:
+        """Every symbol that is neither a variable nor time, by name."""
+        free = set().union(*(e.free_symbols for e in self.rhs)) - {*self.variables, t}
+        return tuple(sorted(free, key=lambda s: s.name))
+
+    @cached_property
+    def system(self) -> System:
+        """What is simulated: x as coordinates, ẋ as velocities, and p·f at p = 0 as the energy."""
+        made = System.from_terms(
+            self.variables,
+            [whole("flow", self.variables, self.rhs)],
+            parameters=[s.name for s in self.parameters],
+        )
+        made.flow = self
+        return made
+
+    def read(self, expression: Any) -> sp.Expr:
+        """An expression in the flow's own symbols, whatever their assumptions."""
+        e = sp.sympify(expression)
+        own = {s.name: s for s in (*self.variables, *self.parameters, t)}
+        stray = sorted(s.name for s in e.free_symbols if s.name not in own)
+        if stray:
+            raise ModelError(
+                f"the expression contains {', '.join(stray)}, which the flow does not know",
+                expected="its variables, parameters and t",
+                received=str(e)[:120],
+            )
+        return e.xreplace({s: own[s.name] for s in e.free_symbols})
 
     def __repr__(self) -> str:
         return f"Flow: {len(self.variables)} variable{'s'[: len(self.variables) > 1]}"

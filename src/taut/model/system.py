@@ -144,7 +144,7 @@ class System:
         self = cls.__new__(cls)
         self._words(coordinates, None, None, parameters)
         kinds = {term.kind for term in terms}
-        if {"lagrangian", "hamiltonian"} <= kinds or not kinds & {"lagrangian", "hamiltonian"}:
+        if len(kinds & {"lagrangian", "hamiltonian", "flow"}) != 1:
             raise ModelError("terms must hold Lagrangian or Hamiltonian summands, and not both")
         known = {name: sp.Symbol(name, real=True) for name in self.parameters} | {t.name: t}
         own = []
@@ -362,8 +362,18 @@ class System:
 
     @property
     def form(self) -> str:
-        """``"lagrangian"`` or ``"hamiltonian"``: what the terms are summands of."""
-        return "hamiltonian" if any(x.kind == "hamiltonian" for x in self.terms) else "lagrangian"
+        """``"lagrangian"`` or ``"hamiltonian"``: what the terms are summands of.
+
+        A flow ẋ = f(x, t) is the Hamiltonian p·f(x, t) at p = 0.
+        """
+        return "lagrangian" if any(x.kind == "lagrangian" for x in self.terms) else "hamiltonian"
+
+    flow: Any = None  # the `Flow` that it stands for
+
+    @cached_property
+    def first_order(self) -> bool:
+        """Whether it is a flow: no energy, no momenta."""
+        return any(x.kind == "flow" for x in self.terms)
 
     @cached_property
     def mixed(self) -> bool:
@@ -401,7 +411,7 @@ class System:
     @property
     def conservative(self) -> bool:
         """Whether energy is conserved: no forces, nothing depends on time."""
-        return self.autonomous and not self.forced and not self.rheonomic
+        return self.first_order or (self.autonomous and not self.forced and not self.rheonomic)
 
     @cached_property
     def key(self) -> str:

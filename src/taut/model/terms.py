@@ -17,7 +17,7 @@ import sympy as sp
 from taut.errors import ModelError
 from taut.model.symbols import scalar, t
 
-Kind = Literal["lagrangian", "hamiltonian", "constraint", "force"]
+Kind = Literal["lagrangian", "hamiltonian", "flow", "constraint", "force"]
 KINDS: tuple[str, ...] = get_args(Kind)
 
 
@@ -29,11 +29,11 @@ class Term:
     ----------
     kind : str
         ``"lagrangian"`` (a summand of L; a potential U is −U here), ``"hamiltonian"``,
-        ``"constraint"`` or ``"force"``.
+        ``"flow"`` (ẋ = f, see `taut.Flow`), ``"constraint"`` or ``"force"``.
     coordinates : sequence of Symbol, length k
         The local coordinates the expressions are written in.
     expressions : sequence of Expr
-        One for an energy, m for constraints, k for forces (one per local coordinate).
+        One for an energy, m for constraints, k for forces and flows (one per local coordinate).
     indices : array_like of int, shape (I, k)
         Which coordinates of the system the local ones are, for each instance.
     rates : sequence of Symbol, length k, optional
@@ -96,7 +96,7 @@ class Term:
 
     def _check(self) -> None:
         k, instances = len(self.coordinates), len(self.indices)
-        wanted = {"lagrangian": 1, "hamiltonian": 1, "force": k}.get(self.kind)
+        wanted = {"lagrangian": 1, "hamiltonian": 1, "flow": k, "force": k}.get(self.kind)
         if wanted is not None and len(self.expressions) != wanted:
             raise ModelError(
                 f"a {self.kind} term has the wrong number of expressions",

@@ -1,0 +1,109 @@
+"""Quantities that a certificate follows: the laws of the system, or what a user asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from taut.diagnose.drift import Drift, drift_of
+from taut.errors import InputError, TautError
+from taut.march.trajectory import Trajectory
+
+EPS = np.finfo(float).eps
+WIDE = 32  # characters of an expression that is its own name
+BLOCKS = 128
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A quantity followed along the stored states.
+
+    Attributes
+    ----------
+    name : str
+    expression : Expr
+    first, largest_change : float
+    drift : Drift
+    proof : str
+        How it is known that the motion keeps it; empty if it does not.
+    broken : str
+        If the motion does not keep it: its rate, or why it could not be told.
+    """
+
+    name: str
+    expression: Any
+    first: float
+    largest_change: float
+    drift: Drift
+    proof: str = ""
+    broken: str = ""
+
+
+def watched(run: Trajectory) -> tuple[list[Watched], str]:
+    """What is followed, and why laws were not looked for, if they were not."""
+    if run.laws is None:
+        return [], ""
+    if isinstance(run.laws, str):
+        return _found(run)
+    values = run.evaluate_all(list(run.laws.values()))
+    given = zip(run.laws.items(), values, strict=True)
+    return [_follow(run, name, e, x, *_proof(run, e)) for (name, e), x in given], ""
+
+
+def _found(run: Trajectory) -> tuple[list[Watched], str]:
+    """Every law that the search finds but the energy, which the certificate has already."""
+    from taut.laws.known import laws_of
+
+    laws = laws_of(run.system)
+    if isinstance(laws, TautError):
+        return [], str(laws).splitlines()[0]
+    chosen = [law for law in laws if law.kind != "energy"]
+    values = run.evaluate_all([law.expression for law in chosen])
+    names = _names([(law.kind, str(law.expression)) for law in chosen])
+    rows = zip(names, chosen, values, strict=True)
+    return [_follow(run, name, law.expression, x, law.verified) for name, law, x in rows], ""
+
+
+def _names(laws: list[tuple[str, str]]) -> Iterator[str]:
+    """Short expressions by themselves, long ones by their kind."""
+    kinds = [kind for kind, text in laws if len(text) > WIDE]
+    seen: dict[str, int] = {}
+    for kind, text in laws:
+        if len(text) <= WIDE:
+            yield text
+            continue
+        seen[kind] = seen.get(kind, 0) + 1
+        yield f"{kind} {seen[kind]}" if kinds.count(kind) > 1 else kind
+
+
+def _proof(run: Trajectory, expression: Any) -> tuple[str, str]:
+    """(how it is known to be conserved, or what its rate is)."""
+    from taut.laws.check import checked
+
+    system = run.system
+    model = system if system.flow is None else system.flow
+    try:
+        return checked(model, expression, run.parameters).verified, ""
+    except InputError as error:
+        return "", str(error.received or str(error).splitlines()[0])
+    except TautError:
+        return "not checked", ""
+
+
+def _follow(run: Trajectory, name: str, expression, values, proof="", broken="") -> Watched:
+    values = np.atleast_2d(values)
+    change = values - values[:, :1]
+    worst = int(np.argmax(np.abs(change).max(axis=1)))
+    y = change[worst]
+    blocks = np.array_split(y, min(len(y), BLOCKS))
+    means = np.array([b.mean() for b in blocks])
+    duration = float(run.t[-1] - run.t[0])
+    band = float(y.max() - y.min())
+    if band <= 8 * EPS * abs(values[worst, 0]):
+        band = 0.0
+    drift = drift_of(means, duration / len(means), duration, band)
+    first, largest = float(values[worst, 0]), float(np.abs(change).max())
+    return Watched(str(name), expression, first, largest, drift, proof, broken)
