@@ -7,9 +7,10 @@ J = ∂φ/∂y and the norm yᵀN y the nearest state, to first order, is
     Δy = −N⁻¹Jᵀ (J N⁻¹Jᵀ)⁻¹ φ.
 
 The matrix is factorised as L D Lᵀ, row by row.  Dₖ is the square of what is left of a gradient
-when those before it are taken out of it; if that is less than `RANK` of its length, the law depends
-on the others here, and is left out of this step.  So redundant laws, and laws that depend on each
-other at some states only, do no harm.
+when those before it are taken out of it.  If that is less than `RANK` of its length, or less than
+gradients change along the correction (`FAR` times its length, in steps), the law depends on the
+others here, and is left out of this step.  So redundant laws, and laws that depend on each other at
+some states only, do no harm.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 SX = ca.SX
 RANK = 1e-4  # of a gradient that must be left beside the others
+FAR = 3.0  # what gradients may change along a correction that is as long as the step
 SOFT = 1e-12  # of the squared gradients: what holds multipliers of dependent laws at zero
 TINY = 1e-200  # the same for a gradient that vanishes
 
@@ -49,12 +51,14 @@ def correct(
     landing = Landing(step)
     inner.program(cast(Step, landing))
     place = surface.landed(landing)
+    moved = surface.squared(surface.way(landing, place), place)
     if iterate:
-        delta = _iterated(step, surface, place)
+        delta = _iterated(step, surface, place, moved)
     elif surface.of_positions:
-        delta = surface.in_turn(place)
+        delta = surface.in_turn(place, moved)
     else:
-        delta = Frame(surface, place).to(surface.value(place))
+        frame = Frame(surface, place, moved)
+        delta = frame.to(frame.phi)
     delta = step.last * delta
     dq, dp, v = surface.after(landing, place, delta)
     step.advance(q=dq, p=dp, v=v, remember=landing.remembered)
@@ -130,6 +134,17 @@ class Surface:
                 made.append(solve_linear(mass, part) if light else ca.mtimes(mass, part))
         return ca.vertcat(*made)
 
+    def squared(self, change: SX, y: SX) -> SX:
+        """The square of the length of a change of the state."""
+        if self.norm == "euclid" or self.flow:
+            return ca.dot(change, change)
+        mass, parts = self.at(self.mass, y), (change[: self.n], change[self.n :])
+        if self.lagrangian:
+            return sum((ca.dot(x, ca.mtimes(mass, x)) for x in parts), SX(0))
+        return ca.dot(parts[0], solve_linear(mass, parts[0])) + ca.dot(
+            parts[1], ca.mtimes(mass, parts[1])
+        )
+
     def speed(self, y: SX, change: SX) -> SX:
         """The velocity that a change of w makes."""
         return change if self.lagrangian else ca.mtimes(self.at(self.mass, y), change)
@@ -143,6 +158,14 @@ class Surface:
         if self.flow:
             return q
         return ca.vertcat(q, landing.end_v if self.lagrangian else step.kicked(landing.dp))
+
+    def way(self, landing: Any, place: SX) -> SX:
+        """The change of the state in the step."""
+        if self.flow:
+            return landing.dq
+        if self.lagrangian:
+            return ca.vertcat(landing.dq, landing.end_v - self.step.v)
+        return ca.vertcat(landing.dq, landing.dp)
 
     def after(self, landing: Any, place: SX, delta: SX) -> tuple[SX, SX, SX]:
         """(Δq, Δp, v) of the step that ends `delta` beside `place`."""
@@ -166,13 +189,16 @@ class Surface:
 
     # ---- SGM's one-step correction, as printed --------------------------------------------------
 
-    def in_turn(self, y: SX) -> SX:
+    def in_turn(self, y: SX, moved: SX) -> SX:
         """Positions with φ and ∂φ/∂q, then velocities with φ̇ and ∂φ̇/∂q̇: (10) to (20)."""
         n = self.n
         rows = ca.vertcat(self.places, self.kept)
         slopes = self.at(ca.jacobian(rows, self.q), y)
-        first = _Basis([slopes[i, :].T for i in range(rows.numel())], lambda r: self.raised(r, y))
-        dq = first.to(self.at(rows, y))
+        phi = self.at(rows, y)
+        first = _Basis(
+            [slopes[i, :].T for i in range(rows.numel())], lambda r: self.raised(r, y), phi, moved
+        )
+        dq = first.to(phi)
         if self.flow:
             return dq
         there = ca.vertcat(y[:n] + dq, y[n:])
@@ -183,21 +209,29 @@ class Surface:
                 ca.jtimes(self.kept, self.q, self.velocity) + ca.jacobian(self.kept, self.time),
             )
         slopes = self.at(ca.jacobian(rates, self.w), there)
+        phi = self.at(rates, there)
         second = _Basis(
             [slopes[i, :].T for i in range(rates.numel())],
             lambda r: self.raised(r, there, first=1),
+            phi,
+            moved,
         )
-        return ca.vertcat(dq, second.to(self.at(rates, there)))
+        return ca.vertcat(dq, second.to(phi))
 
 
 class _Basis:
-    """Gradients with their Gram matrix J N⁻¹Jᵀ = L D Lᵀ, in which what depends is left out."""
+    """Gradients with their Gram matrix J N⁻¹Jᵀ = L D Lᵀ, in which what depends is left out.
 
-    def __init__(self, rows: list[SX], raised: Any) -> None:
+    `phi` are the values that are to be corrected, after a move of squared length `moved`.
+    """
+
+    def __init__(self, rows: list[SX], raised: Any, phi: SX, moved: SX) -> None:
         self.along = [raised(row) for row in rows]
         self.lower: list[list[SX]] = []
         self.good: list[SX] = []
         self.over: list[SX] = []  # 1/Dᵢ, zero for what is left out
+        gaps: list[SX] = []  # L⁻¹φ
+        reach = SX(0)  # the squared length of the correction so far
         for k, row in enumerate(rows):
             shares: list[SX] = []  # Lₖⱼ Dⱼ
             own: list[SX] = []
@@ -207,14 +241,19 @@ class _Basis:
                     rest = rest - share * a
                 shares.append(rest)
                 own.append(rest * self.over[j])
-            size = ca.dot(row, self.along[k])
-            left = size
-            for share, a in zip(shares, own, strict=True):
+            left = size = ca.dot(row, self.along[k])
+            gap = phi[k]
+            for share, a, x in zip(shares, own, gaps, strict=True):
                 left = left - share * a
+                gap = gap - a * x
+            far = FAR**2 * size * (reach * left + gap * gap)
+            good = (left > RANK**2 * size) * (left * left * moved >= far)  # 1 or 0
+            over = good / (good * left + (1 - good))
+            reach = reach + gap * gap * over
+            gaps.append(gap * good)
             self.lower.append(own)
-            good = left > RANK**2 * size  # 1 or 0
             self.good.append(good)
-            self.over.append(good / (good * left + (1 - good)))
+            self.over.append(over)
 
     def solved(self, phi: SX) -> list[SX]:
         """(J N⁻¹Jᵀ)⁻¹φ, zero for what is left out."""
@@ -245,15 +284,16 @@ class _Basis:
 class Frame(_Basis):
     """The gradients of all rows at one state."""
 
-    def __init__(self, surface: Surface, y: SX) -> None:
+    def __init__(self, surface: Surface, y: SX, moved: SX) -> None:
         slopes = surface.at(ca.jacobian(surface.rows, surface.y), y)
         rows = [slopes[i, :].T for i in range(surface.rows.numel())]
-        super().__init__(rows, lambda row: surface.raised(row, y))
+        self.phi = surface.value(y)
+        super().__init__(rows, lambda row: surface.raised(row, y), self.phi, moved)
 
 
-def _iterated(step: FusedStep, surface: Surface, place: SX) -> SX:
+def _iterated(step: FusedStep, surface: Surface, place: SX, moved: SX) -> SX:
     """The state on φ = 0 that differs by a combination of the gradients at `place`."""
-    frame = Frame(surface, place)
+    frame = Frame(surface, place, moved)
     size = surface.rows.numel()
     if not size:
         return SX.zeros(*place.shape)
@@ -306,7 +346,8 @@ def _symmetric(step: FusedStep, inner: Method, surface: Surface) -> None:
         ŷ₁ = Φ_h(ŷ₀),
         y₁ = ŷ₁ + N⁻¹(J_I(y₁)ᵀμ + J_g(y₁)ᵀν₁),   φ_g(y₁) = 0,  φ_I(y₁) + εμ = 0.
 
-    ε keeps the multipliers of laws that depend on each other at zero.
+    Laws that depend on each other at y₀, where they should all hold, are left out; for those that
+    are close to it, ε keeps the multipliers small.
     """
     n, t = surface.n, step.t
     bound = ca.vertcat(surface.places, surface.speeds)
@@ -339,13 +380,20 @@ def _symmetric(step: FusedStep, inner: Method, surface: Surface) -> None:
     y1 = place + last
     gradients = surface.at(ca.jacobian(surface.kept, surface.y), y0, t)
     rows = [gradients[i, :].T for i in range(laws)]
-    soft = ca.vertcat(*(SOFT * ca.dot(r, surface.raised(r, y0, t)) + TINY for r in rows))
+    ties = surface.at(ca.jacobian(bound, surface.y), y0, t)
+    every = [*(ties[i, :].T for i in range(many)), *rows]
+    left = surface.at(ca.vertcat(bound, surface.kept), y0, t)
+    way = step.h * (step.v if surface.lagrangian else surface.at(surface.velocity, y0, t))
+    moved = surface.squared(way if surface.flow else ca.vertcat(way, SX.zeros(n)), y0)
+    there = _Basis(every, lambda r: surface.raised(r, y0, t), left, moved)
+    good = ca.vertcat(SX(0, 1), *there.good[many:])
+    sizes = ca.vertcat(SX(0, 1), *(ca.dot(r, surface.raised(r, y0, t)) + TINY for r in rows))
     pairs = [
         *shifted.pairs,
         (last, last - pushed(y1, after, step.t1)),
         (before, surface.at(bound, y0 + first, t)),
         (after, surface.at(bound, y1)),
-        (mu, surface.at(surface.kept, y1) + soft * mu),
+        (mu, good * surface.at(surface.kept, y1) + (SOFT + (1 - good)) * sizes * mu),
     ]
     watch = shifted.watch + _watched(step, surface, place, last)
     step.solve(*(x for x in pairs if x[0].numel()), watch=watch)

@@ -288,7 +288,7 @@ def fuse(
                 made = newton_of(step, len(newtons), *left, solved, back, thorough, ready)
                 newtons.append(made)
         except (ZeroDivisionError, np.linalg.LinAlgError) as error:
-            raise _unsolvable(method, pairs) from error
+            raise _unsolvable(system, method, pairs) from error
     end = solved.at_the_end()
     result = {name: SX.sym(name, operators.n) for name in ("q", "p", "v")}
     inputs = {
@@ -359,7 +359,14 @@ def _check(step: FusedStep, method: Method) -> None:
             )
 
 
-def _unsolvable(method: Method, pairs: list[tuple[SX, SX]]) -> ModelError:
+def _unsolvable(system: System, method: Method, pairs: list[tuple[SX, SX]]) -> ModelError:
+    if system.first_order:
+        return ModelError(
+            f"{method.name} is no method for a flow",
+            expected="a method for ẋ = f(x, t): it has no momenta",
+            received=method.label,
+            remedy='take "rk4", "dop853" or "gauss-lobatto-4"',
+        )
     names = [u[0].name().rsplit("_", 1)[0] for u, _ in pairs if u.numel()]
     return ModelError(
         f"the equations of {method.name} cannot be solved for their unknowns",

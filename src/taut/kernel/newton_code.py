@@ -12,6 +12,9 @@ stands before the loop.  Its updates fall by a constant factor, so that the next
 what no longer falls may converge slowly: it counts as noise only if rounding the largest
 coordinate explains it.  Where it fails, an iteration with the exact matrix is tried (see
 `taut.march.run`).
+
+A prepared iteration (a correction onto laws) may go on for ever where laws touch each other: a
+double root.  It ends at the limit if its moves have become small.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ SURE = 1e-14  # the same where it converges by a factor that is not known yet
 BENT = 1e-11  # as SMALL, where equations are nonlinear in the velocities
 NEVER = 1e300  # the measure before the first iteration
 LIMIT = 25
+CLOSE = 1e-3  # a prepared iteration that has not converged by then ends there
 
 
 def newton_loop(
@@ -66,8 +70,8 @@ def newton_loop(
     e.do(f"{measured} = select {e.mask} {done}, {e.type} {last}, {e.type} {measure}")
     final = _final(e, measure, last, newton.simplified)
     near = e.put(f"and {e.mask} {e.compare('ole', measure, bound)}, {final}")
-    arrived = e.put(f"or {e.mask} {near}, {_stalled(e, measure, last, noise)}")
-    e.do(f"{done_next} = or {e.mask} {done}, {arrived}")
+    enough = e.put(f"or {e.mask} {near}, {_stalled(e, measure, last, noise)}")
+    e.do(f"{done_next} = or {e.mask} {done}, {enough}")
     step = e.select(done, e.constant(0.0), e.constant(1.0))
     e.do(f"{trips_next} = fadd {e.type} {trips}, {step}")
     e.do(f"{count_next} = add i64 {count}, 1")
@@ -75,7 +79,11 @@ def newton_loop(
     within = e.put(f"icmp ult i64 {count_next}, {LIMIT}")
     e.do(f"br i1 {e.put(f'and i1 {busy}, {within}')}, label %{loop}, label %{after}")
     e.label(after)
-    return z_next, done_next, trips_next, after
+    arrived = done_next
+    if newton.prepared:
+        close = e.compare("ole", measured, e.constant(CLOSE))
+        arrived = e.put(f"or {e.mask} {done_next}, {close}")
+    return z_next, arrived, trips_next, after
 
 
 def _bound(e: Emitter, last: str, newton: Newton) -> str:

@@ -31,7 +31,8 @@ MODEST = 60  # unknowns up to which both are written down to find out
 class Newton:
     """One Newton iteration: z ← z + change(z), watched by `measure`.
 
-    A `simplified` one has a matrix that depends on the guess `start` instead of z.
+    A `simplified` one has a matrix that depends on the guess `start` instead of z, a `prepared` one
+    needs none, and ends where it is if it converges slowly.
 
     `curved` says that the equations are nonlinear even for h → 0 (a Lagrangian not quadratic in the
     velocities).  Then a move h·Δv that is small says little about what is left of Δv, and the
@@ -47,6 +48,7 @@ class Newton:
     curved: bool
     start: SX
     simplified: bool
+    prepared: bool
     noise: SX  # what rounding of the largest coordinate may do to the measure
 
 
@@ -102,7 +104,9 @@ def newton_of(
     # Sums of earlier solves have no value of their own while Newton iterates.
     whole = solved.resolved(ca.vertcat(residual, change, measure))
     parts = whole[:count], whole[count : 2 * count], whole[2 * count :]
-    return Newton(z, parts[0], history, guess, parts[1], parts[2], bent, start, simplified, noise)
+    return Newton(
+        z, parts[0], history, guess, parts[1], parts[2], bent, start, simplified, prepared, noise
+    )  # fmt: skip
 
 
 def _eliminated(slope: SX, residual: SX, h: SX) -> SX:
