@@ -2,5 +2,10 @@
 
 from taut.laws.find import conserved
 from taut.laws.law import Law, Laws, Symmetry
+from taut.laws.noether import noether
+from taut.laws.symmetries import LieSymmetry, NoetherSymmetry, Symmetries
 
-__all__ = ["Law", "Laws", "Symmetry", "conserved"]
+__all__ = [
+    "Law", "Laws", "LieSymmetry", "NoetherSymmetry", "Symmetries", "Symmetry", "conserved",
+    "noether",
+]  # fmt: skip

@@ -101,7 +101,8 @@ def kind_of(dynamics: Dynamics, law: sp.Expr, symmetry: Symmetry | None) -> str:
     if xi0 != 0:
         if not xi0.free_symbols & {*q, t} and not any(xi):
             return "energy"
-        return "scaling" if sp.degree(xi0, t) == 1 else "point symmetry"
+        linear = xi0.diff(t) != 0 and xi0.diff(t, 2) == 0
+        return "scaling" if linear else "point symmetry"
     if not any(x.free_symbols & {*q, t} for x in xi):
         return "momentum"
     if any(x.has(t) for x in xi):

@@ -1,0 +1,360 @@
+r"""Noether's theorem: symmetries of the action, and a law from each of them.
+
+ξ₀(t, q), ξ(t, q) and G(t, q) are unknown functions in one linear equation (SGM (4)),
+
+    L_t ξ₀ + L_q·ξ + p·ξ̇ − E ξ̇₀ + f·(ξ − v ξ₀) = −Ġ,   p = L_q̇,  E = p·v − L,
+
+which must hold for all t, q, v.  No accelerations occur, so that L_q̇q̇ may be singular.  Forces f
+that have no potential take part in it; without them it is SGM's.  With constraints it must hold
+where g = 0, for v tangent to them, and ξ has to be tangent too: g_q·ξ + g_t ξ₀ = 0.  On the motion
+the rate of
+
+    I = L ξ₀ + p·(ξ − v ξ₀) + G      (SGM (5))
+
+is the left side plus Ġ, and zero.  A Hamiltonian H(q, p) has the same equation with L = p·v − H,
+v = H_p, L_q = −H_q: points are then those of phase space.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from taut.errors import InputError
+from taut.laws.check import NORMAL_FORM, _proved, checked, points_of, read, said, settings
+from taut.laws.dynamics import Dynamics
+from taut.laws.field import primes
+from taut.laws.find import generators, whole
+from taut.laws.jets import Jet, Rates
+from taut.laws.law import Law, Symmetry
+from taut.laws.linear import Linear, Part
+from taut.laws.normal import FRESH, Normal, shown
+from taut.laws.proof import TooLarge, rate
+from taut.laws.ring import tidy
+from taut.laws.search import Ansatz, Search
+from taut.laws.symmetries import NoetherSymmetry, Symmetries, parted
+from taut.laws.symmetry import kind_of, tidied
+from taut.model import Flow, System, t
+
+COLUMNS = 1000  # of an ansatz that is chosen by itself
+DEEPEST = 3
+HEAD = ("kind", "symmetry", "G", "law")
+IDENTITY = f"Noether's identity at {2 * FRESH} random points modulo two primes near 2³¹"
+
+
+class Still(Dynamics):
+    """States of a system and the rates of q and t; there need not be accelerations."""
+
+    def _accelerations(self, point) -> dict[sp.Symbol, np.ndarray]:
+        return {}
+
+
+class Action:
+    """What Noether's identity is made of."""
+
+    def __init__(self, d: Dynamics) -> None:
+        self.d = d
+        q, energy = d.positions, d.energy_function
+        assert isinstance(d.model, System)
+        self.v = [d.explicit[x] for x in q]
+        if d.model.form == "lagrangian":
+            self.p = [energy.diff(w) for w in d.rates_of]
+            self.lagrangian = energy
+            self.energy = sum(p * w for p, w in zip(self.p, self.v, strict=True)) - energy
+            slope = energy
+            self.forces = d.forces
+        else:
+            self.p = list(d.rates_of)
+            self.energy = energy
+            self.lagrangian = sum(p * w for p, w in zip(self.p, self.v, strict=True)) - energy
+            slope = -energy
+            inner = dict(zip(d.model.velocities, self.v, strict=True))
+            self.forces = [f.xreplace(inner) for f in d.forces]
+        self.by_q = [slope.diff(x) for x in q]
+        self.by_t = slope.diff(t)
+        # A parameter of the action alone, in a total derivative, does not occur in the motion.
+        own = self.lagrangian.free_symbols - {*d.state, t}
+        d.parameters = sorted({*d.parameters, *own}, key=lambda s: s.name)
+
+    @property
+    def expressions(self) -> list[sp.Expr]:
+        """Everything that occurs."""
+        return [self.lagrangian, self.energy, *self.p, *self.by_q, self.by_t, *self.forces]
+
+    def parts(self, jet: Jet) -> list[Part]:
+        """The identity at points, and ξ tangent to the constraints."""
+        f, d = jet.field, self.d
+        time, places = jet(self.by_t), [jet(e) for e in self.by_q]
+        for i, force in enumerate(self.forces):
+            if force != 0:
+                push = jet(force)
+                places[i] = f.add(places[i], push)
+                time = f.sub(time, f.mul(push, jet(self.v[i])))
+        for g, row in zip(d.constraints, d.jacobian, strict=True):
+            weight = f.random(jet.size)
+            time = f.add(time, f.mul(weight, jet(g.diff(t))))
+            for i, e in enumerate(row):
+                if e != 0:
+                    places[i] = f.add(places[i], f.mul(weight, jet(e)))
+        one = np.ones(jet.size, dtype=np.uint64)
+        unknown = [(a, jet(p), None) for a, p in zip(places, self.p, strict=True)]
+        return [(time, jet(-self.energy), None), *unknown, (None, one, None)]
+
+    def law(self, xi0: sp.Expr, xi: list[sp.Expr], gauge: sp.Expr) -> sp.Expr:
+        """SGM (5)."""
+        eta = [a - w * xi0 for a, w in zip(xi, self.v, strict=True)]
+        return self.lagrangian * xi0 + sum(p * e for p, e in zip(self.p, eta, strict=True)) + gauge
+
+    def identity(self, xi0: sp.Expr, xi: list[sp.Expr], gauge: sp.Expr) -> sp.Expr:
+        """The left side of SGM (4) plus Ġ, for functions of t and q."""
+        d = self.d
+
+        def dot(e: sp.Expr) -> sp.Expr:
+            return e.diff(t) + sum(e.diff(x) * w for x, w in zip(d.positions, self.v, strict=True))
+
+        total = self.by_t * xi0 - self.energy * dot(xi0) + dot(gauge)
+        for i, e in enumerate(xi):
+            total += self.by_q[i] * e + self.p[i] * dot(e)
+            total += self.forces[i] * (e - self.v[i] * xi0)
+        return total
+
+    def pushed(self, xi0: sp.Expr, xi: list[sp.Expr]) -> list[sp.Expr]:
+        """g_q·ξ + g_t ξ₀ for each constraint."""
+        return [
+            sum((a * e for a, e in zip(row, xi, strict=True)), g.diff(t) * xi0)
+            for g, row in zip(self.d.constraints, self.d.jacobian, strict=True)
+        ]
+
+
+def needs_lagrangian(model: Any) -> System:
+    """The model, if it has an action."""
+    if isinstance(model, System):
+        return model
+    remedy = None
+    if isinstance(model, Flow):
+        remedy = "taut.lie_symmetries and taut.hojman need no Lagrangian; taut.conserved neither"
+    raise InputError(
+        "Noether's theorem needs a Lagrangian",
+        expected="a taut.System",
+        received=f"a {type(model).__name__}",
+        remedy=remedy,
+    )
+
+
+def noether(
+    system: System,
+    *,
+    degree: int | None = None,
+    time: int = 2,
+    functions: Iterable[Any] = (),
+    law: Any = None,
+    proposed: Any = None,
+) -> Any:
+    """All Noether symmetries of a system that are point symmetries within an ansatz.
+
+    Parameters
+    ----------
+    system : System
+        With a Lagrangian, which may be singular, or a Hamiltonian; constraints and forces are
+        taken into account.
+    degree : int, optional
+        Of ξ₀ and ξ as polynomials in t, q and the functions of them that occur; G may be higher by
+        one.  Without it the largest up to three that is quick.
+    time : int
+        The highest power of t.
+    functions : iterable of Expr
+        More functions of t and q, such as sin t and cos t for an oscillator.
+    law : Expr, optional
+        A law instead of a search: its symmetry, by the inverse of the theorem.
+    proposed : (xi0, xi, G), optional
+        A symmetry to check instead of a search; it may depend on velocities.
+
+    Returns
+    -------
+    Symmetries
+        A list of `NoetherSymmetry`; ``print`` shows a table.  With `law` or `proposed` the one
+        `NoetherSymmetry`; if it is none, an `InputError` says which equation fails, and by what.
+
+    Notes
+    -----
+    Symmetries that depend on velocities have no end in an ansatz, since each law has one:
+    ``taut.conserved(system)[i].symmetry`` is the road to those.
+
+    Examples
+    --------
+    >>> import taut
+    >>> x, y = q = taut.coordinates("x y")
+    >>> print(taut.noether(taut.System(q, mass=1, potential=(x**2 + y**2)**2)))
+      kind              symmetry      G  law
+      ────────────────  ────────────  ─  ────────────────────────────────────────────────────
+      energy            ∂t            0  -x**4 - 2*x**2*y**2 - x_dot**2/2 - y**4 - y_dot**2/2
+      angular momentum  -y ∂x + x ∂y  0  x*y_dot - x_dot*y
+    2 in all; complete in this ansatz: ξ of degree ≤ 3, G of degree ≤ 4 in x, y, t
+    """
+    system = needs_lagrangian(system)
+    if proposed is not None:
+        return _checked(system, proposed)
+    if law is not None:
+        return _inverse(system, law)
+    d = Still(system)
+    action = Action(d)
+    more = [read(system, e) for e in functions]
+    for e in more:
+        if e.has(*d.rates_of):
+            raise InputError(
+                f"{e} depends on velocities",
+                expected="functions of t and q",
+                remedy="taut.conserved(system)[i].symmetry gives symmetries that do",
+            )
+    time = whole("time", time, 0)
+    search = Search(d, [*action.expressions, *more], time, primes(1)[0])
+    own = [e for e in generators(d, search) if not e.has(*d.rates_of)]
+    basis = (*own, *(e for e in more if e not in own), *((t,) if time else ()))
+    n = len(d.positions)
+    if degree is None:
+        sizes = {k: (n + 1) * Ansatz(basis, k, time).columns for k in range(1, DEEPEST + 1)}
+        degree = max(k for k, size in sizes.items() if size <= COLUMNS or k == 1)
+    degree = whole("degree", degree, 0)
+    linear = Linear(
+        d, search.ring, basis, [*[degree] * (n + 1), degree + 1], time, action.parts,
+        without_constant=frozenset({n + 1}), first=(n + 1,),
+    )  # fmt: skip
+    normal = Normal(d, [*action.expressions, *more])
+    regular = _regular(d, normal)
+
+    def check(found: list[sp.Expr]) -> str | None:
+        xi0, *xi, gauge = found
+        sides = [action.identity(xi0, xi, gauge), *action.pushed(xi0, xi)]
+        return _zero(normal, sides)
+
+    made = []
+    for (xi0, *xi, gauge), proof in linear.solutions(check):
+        one = _law(system, action, regular, (xi0, xi, gauge), proof)
+        made.append(NoetherSymmetry(tuple(d.positions), xi0, tuple(xi), gauge, one, proof))
+    names = ", ".join(map(str, basis))
+    words = f"ξ of degree ≤ {degree}, G of degree ≤ {degree + 1} in {names}"
+    missed = f"; {linear.missed} not recovered" if linear.missed else ""
+    return Symmetries(made, HEAD, f"complete in this ansatz: {words}{missed}")
+
+
+def _zero(normal: Normal, sides: list[sp.Expr]) -> str | None:
+    """How it is known that all of these vanish on the variety; None if they do not."""
+    proof = NORMAL_FORM
+    for e in sides:
+        holds = e == 0 or normal.zero(e)
+        if not holds:
+            if not normal.fresh(e):
+                return None
+            proof = IDENTITY
+    return proof
+
+
+def _regular(d: Dynamics, normal: Normal) -> bool:
+    """Whether the equations can be solved for the accelerations."""
+    jet = Jet(Rates(d), points_of(normal, 4))
+    jet._solved  # noqa: B018
+    return bool(jet.moving.point.good.any())
+
+
+def _law(system: System, action: Action, regular: bool, parts, proof: str) -> Law:
+    xi0, xi, gauge = parts
+    expression = tidied(action.law(xi0, xi, gauge))
+    d = action.d
+    kind = kind_of(d, expression, Symmetry(xi0, tuple(xi), gauge, True))
+    symmetry = Symmetry(xi0, tuple(xi), gauge, True)
+    how = f"Noether's identity, {proof}"
+    if regular:
+        law = _proved(Dynamics(system), expression, "")
+        if law is None:
+            raise AssertionError(f"{expression} follows from a symmetry and is not conserved")
+        how = law.verified
+    degree = max((len(sp.Mul.make_args(e)) for e in sp.Add.make_args(expression)), default=0)
+    return Law(expression, kind, degree, how, symmetry)
+
+
+def _inverse(system: System, law: Any) -> NoetherSymmetry:
+    found = checked(system, law)
+    s = found.symmetry
+    if s is None:
+        raise InputError(
+            "the symmetry of this law was not found",
+            expected="a system without forces, with few coordinates",
+            received=repr(system),
+        )
+    q = tuple(system.coordinates)
+    return NoetherSymmetry(q, s.xi0, s.xi, s.gauge, found, found.verified, found.condition)
+
+
+def _checked(system: System, proposed: Any) -> NoetherSymmetry:
+    """A proposed symmetry, for all parameters or for the values that the system gives them."""
+    xi0, *xi, gauge = (tidy(read(system, e)) for e in parted(proposed, len(system.coordinates), 1))
+    d = Still(system)
+    Action(d)
+    first: InputError | None = None
+    for table, motion in settings(d):
+        given = [e.xreplace(table) for e in (xi0, *xi, gauge)]
+        try:
+            return _identity(system, motion, given, said(table))
+        except InputError as error:
+            first = first or error
+    assert first is not None
+    raise first
+
+
+def _identity(system: System, d: Dynamics, given: list[sp.Expr], condition: str) -> NoetherSymmetry:
+    xi0, *xi, gauge = given
+    action = Action(d)
+    point = not any(e.has(*d.rates_of) for e in given)
+    law = tidied(action.law(xi0, xi, gauge))
+    normal = Normal(d, [*action.expressions, *given])
+    names = getattr(system, "constraint_names", ())
+    for name, e in zip(names, action.pushed(xi0, xi), strict=True):
+        if _zero(normal, [e]) is None:
+            raise InputError(
+                f"the proposed symmetry leaves the constraint {name}",
+                expected="g_q·ξ + g_t ξ0 = 0",
+                received=f"{shown(normal.of(e))}",
+            )
+    if point:
+        left = action.identity(xi0, xi, gauge)
+        proof = _zero(normal, [left])
+        if proof is None:
+            raise _refused(shown(normal.of(left)), condition)
+    else:
+        # With accelerations the left side of (4) plus Ġ is the rate of I.
+        full = Dynamics.__new__(Dynamics)
+        full.__dict__.update(d.__dict__)
+        motion = Normal(full, [*action.expressions, *given])
+        proof = _steady(motion, law, condition)
+    symmetry = Symmetry(xi0, tuple(xi), gauge, point)
+    kind = kind_of(d, law, symmetry)
+    degree = max((len(sp.Mul.make_args(e)) for e in sp.Add.make_args(law)), default=0)
+    made = Law(law, kind, degree, proof, symmetry, condition)
+    return NoetherSymmetry(tuple(d.positions), xi0, tuple(xi), gauge, made, proof, condition)
+
+
+def _steady(motion: Normal, law: sp.Expr, condition: str) -> str:
+    try:
+        left = rate(motion.dynamics, motion.forms, law)
+        if motion.forms.vanishes(left.top):
+            return NORMAL_FORM
+    except TooLarge:
+        left = None
+    if motion.steady(law):
+        return IDENTITY
+    text = "not zero at random points" if left is None else shown(motion.of(left))
+    raise _refused(text, condition)
+
+
+def _refused(left: str, condition: str) -> InputError:
+    return InputError(
+        "the proposed symmetry does not satisfy Noether's identity",
+        expected="L_t ξ0 + L_q·ξ + L_q̇·ξ̇ + (L − L_q̇·q̇) ξ̇0 + f·(ξ − q̇ ξ0) + Ġ = 0",
+        received=f"{left}{' ' + condition if condition else ''}",
+    )
+
+
+__all__ = ["noether"]

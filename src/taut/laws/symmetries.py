@@ -1,0 +1,170 @@
+"""Symmetries as they are given out: vector fields, what follows from them, and lists of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+from taut.errors import InputError
+from taut.laws.law import Law
+from taut.text import aligned
+
+
+@dataclass(frozen=True, eq=False)
+class NoetherSymmetry:
+    r"""A symmetry of the action, and its law.
+
+    Attributes
+    ----------
+    xi0 : Expr
+        t → t + ε ξ₀.
+    xi : tuple of Expr
+        q → q + ε ξ.
+    gauge : Expr
+        G; the action changes by −ε ∫ dG.
+    law : Law
+        :math:`I = L ξ_0 + L_{\dot q}·(ξ − \dot q ξ_0) + G`.
+    verified : str
+        How the identity was proved.
+    condition : str
+        On the parameters, under which it holds; empty if there is none.
+    """
+
+    coordinates: tuple[sp.Symbol, ...]
+    xi0: sp.Expr
+    xi: tuple[sp.Expr, ...]
+    gauge: sp.Expr
+    law: Law
+    verified: str
+    condition: str = ""
+
+    @property
+    def field(self) -> str:
+        """As a differential operator, for people."""
+        return operator(("t", *map(str, self.coordinates)), (self.xi0, *self.xi))
+
+    def row(self) -> tuple[str, ...]:
+        """For a table."""
+        return (self.law.kind, self.field, str(self.gauge), str(self.law.expression))
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines."""
+        return {
+            "xi0": str(self.xi0),
+            "xi": [str(e) for e in self.xi],
+            "gauge": str(self.gauge),
+            "law": self.law.to_dict(),
+            "verified": self.verified,
+            "condition": self.condition,
+        }
+
+    def __str__(self) -> str:
+        return f"{self.field}, G = {self.gauge}: {self.law.expression}"
+
+
+@dataclass(frozen=True, eq=False)
+class LieSymmetry:
+    r"""A symmetry of the equations of motion.
+
+    Attributes
+    ----------
+    xi0 : Expr
+    xi : tuple of Expr
+    eta : tuple of Expr
+        :math:`η = ξ − \dot q ξ_0`, the same symmetry at fixed time.
+    verified, condition : str
+    """
+
+    coordinates: tuple[sp.Symbol, ...]
+    xi0: sp.Expr
+    xi: tuple[sp.Expr, ...]
+    eta: tuple[sp.Expr, ...]
+    verified: str
+    condition: str = ""
+
+    @property
+    def field(self) -> str:
+        """As a differential operator, for people."""
+        return operator(("t", *map(str, self.coordinates)), (self.xi0, *self.xi))
+
+    def row(self) -> tuple[str, ...]:
+        """For a table."""
+        return (self.field,)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines."""
+        return {
+            "xi0": str(self.xi0),
+            "xi": [str(e) for e in self.xi],
+            "eta": [str(e) for e in self.eta],
+            "verified": self.verified,
+            "condition": self.condition,
+        }
+
+    def __str__(self) -> str:
+        return self.field
+
+
+class Symmetries(list):
+    """A list of symmetries that prints as a table.
+
+    Attributes
+    ----------
+    head : tuple of str
+        Names of the columns.
+    complete : str
+        What was searched.
+    """
+
+    def __init__(self, found: Iterable[Any], head: Sequence[str], complete: str) -> None:
+        super().__init__(found)
+        self.head, self.complete = tuple(head), complete
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines."""
+        return {"symmetries": [x.to_dict() for x in self], "complete": self.complete}
+
+    def __str__(self) -> str:
+        if not self:
+            return f"none; {self.complete}"
+        lines = aligned([self.head, *(x.row() for x in self)], head=True)
+        return "\n".join(lines) + f"\n{len(self)} in all; {self.complete}"
+
+
+def operator(names: Sequence[str], parts: Sequence[sp.Expr]) -> str:
+    """Σ part ∂name."""
+    words = []
+    for name, e in zip(names, parts, strict=True):
+        if e == 0:
+            continue
+        if e == 1 or e == -1:
+            word = f"∂{name}" if e == 1 else f"-∂{name}"
+        else:
+            word = f"({e}) ∂{name}" if e.is_Add else f"{e} ∂{name}"
+        words.append(word)
+    return " + ".join(words).replace("+ -", "- ") or "0"
+
+
+def parted(given: Any, count: int, more: int) -> list[Any]:
+    """(ξ₀, ξ, …) with ξ of the right length, as one list; `more` entries may be left out."""
+    given = list(given) if isinstance(given, list | tuple) else [given]
+    if not 2 <= len(given) <= 2 + more:
+        raise InputError(
+            "this is no symmetry",
+            expected="(xi0, xi)" if not more else "(xi0, xi, G)",
+            received=repr(tuple(given))[:120],
+        )
+    xi = given[1]
+    single = not isinstance(xi, list | tuple | sp.MatrixBase)
+    xi = [xi] if single else list(xi)
+    if len(xi) != count:
+        raise InputError(
+            "ξ does not fit the coordinates", expected=f"{count} expressions", received=len(xi)
+        )
+    return [given[0], *xi, *given[2:], *[0] * (2 + more - len(given))]
+
+
+__all__ = ["LieSymmetry", "NoetherSymmetry", "Symmetries"]
