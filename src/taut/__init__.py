@@ -23,7 +23,16 @@ from taut.errors import (
 )
 
 if TYPE_CHECKING:
-    from taut.laws import Law, Laws, Symmetries, conserved, lie_symmetries, noether
+    from taut.laws import (
+        Law,
+        Laws,
+        Symmetries,
+        absorbed,
+        casimirs,
+        conserved,
+        lie_symmetries,
+        noether,
+    )
     from taut.march.dense import States
     from taut.march.events import Event
     from taut.march.simulate import simulate
@@ -66,7 +75,10 @@ _ROOMS = {
         "PreciseElement",
         "Projected", "Rattle", "SymplecticEuler", "SymplecticRK", "TimeElement", "register",
     ),
-    "taut.laws": ("Law", "Laws", "Symmetries", "conserved", "lie_symmetries", "noether"),
+    "taut.laws": (
+        "Law", "Laws", "Symmetries", "absorbed", "casimirs", "conserved",
+        "lie_symmetries", "noether",
+    ),
     "taut.model": (
         "Equations", "Flow", "System", "Term", "coordinates", "momenta", "t", "velocities",
     ),
@@ -84,8 +96,8 @@ __all__ = [
     "ModelError",
     "PreciseElement", "Projected", "Rattle", "States", "StepError", "Symmetries", "SymplecticEuler",
     "SymplecticRK", "System", "TautError", "Term", "TimeElement", "Trajectory", "UnknownName",
-    "__version__", "conserved", "coordinates", "lie_symmetries", "load", "momenta", "noether",
-    "register",
+    "__version__", "absorbed", "casimirs", "conserved", "coordinates",
+    "lie_symmetries", "load", "momenta", "noether", "register",
     "simulate", "t", "velocities",
 ]  # fmt: skip
 

@@ -4,9 +4,10 @@ from taut.laws.find import conserved
 from taut.laws.law import Law, Laws, Symmetry
 from taut.laws.lie import lie_symmetries
 from taut.laws.noether import noether
+from taut.laws.poisson import absorbed, casimirs
 from taut.laws.symmetries import LieSymmetry, NoetherSymmetry, Symmetries
 
 __all__ = [
-    "Law", "Laws", "LieSymmetry", "NoetherSymmetry", "Symmetries", "Symmetry", "conserved",
-    "lie_symmetries", "noether",
+    "Law", "Laws", "LieSymmetry", "NoetherSymmetry", "Symmetries", "Symmetry", "absorbed",
+    "casimirs", "conserved", "lie_symmetries", "noether",
 ]  # fmt: skip
