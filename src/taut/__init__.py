@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         absorbed,
         casimirs,
         conserved,
+        hojman,
         lie_symmetries,
         noether,
     )
@@ -76,7 +77,7 @@ _ROOMS = {
         "Projected", "Rattle", "SymplecticEuler", "SymplecticRK", "TimeElement", "register",
     ),
     "taut.laws": (
-        "Law", "Laws", "Symmetries", "absorbed", "casimirs", "conserved",
+        "Law", "Laws", "Symmetries", "absorbed", "casimirs", "conserved", "hojman",
         "lie_symmetries", "noether",
     ),
     "taut.model": (
@@ -96,7 +97,7 @@ __all__ = [
     "ModelError",
     "PreciseElement", "Projected", "Rattle", "States", "StepError", "Symmetries", "SymplecticEuler",
     "SymplecticRK", "System", "TautError", "Term", "TimeElement", "Trajectory", "UnknownName",
-    "__version__", "absorbed", "casimirs", "conserved", "coordinates",
+    "__version__", "absorbed", "casimirs", "conserved", "coordinates", "hojman",
     "lie_symmetries", "load", "momenta", "noether", "register",
     "simulate", "t", "velocities",
 ]  # fmt: skip

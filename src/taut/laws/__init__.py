@@ -1,6 +1,8 @@
 """Conserved quantities: found, proved, watched, and held to."""
 
+from taut.laws.darboux import darboux
 from taut.laws.find import conserved
+from taut.laws.hojman import HojmanLaw, hojman
 from taut.laws.law import Law, Laws, Symmetry
 from taut.laws.lie import lie_symmetries
 from taut.laws.noether import noether
@@ -8,6 +10,6 @@ from taut.laws.poisson import absorbed, casimirs
 from taut.laws.symmetries import LieSymmetry, NoetherSymmetry, Symmetries
 
 __all__ = [
-    "Law", "Laws", "LieSymmetry", "NoetherSymmetry", "Symmetries", "Symmetry", "absorbed",
-    "casimirs", "conserved", "lie_symmetries", "noether",
+    "HojmanLaw", "Law", "Laws", "LieSymmetry", "NoetherSymmetry", "Symmetries", "Symmetry",
+    "absorbed", "casimirs", "conserved", "darboux", "hojman", "lie_symmetries", "noether",
 ]  # fmt: skip

@@ -141,5 +141,5 @@ class Laws(list):
         rows = [(law.kind, str(law.expression), law.condition) for law in self]
         return (
             "\n".join(aligned(rows))
-            + f"\n{len(self)} laws, {self.rank} independent; {self.complete}"
+            + f"\n{len(self)} law{'s'[: len(self) > 1]}, {self.rank} independent; {self.complete}"
         )

@@ -172,7 +172,7 @@ def _leading(polynomial, number: int, degree: int, context):
     return context.from_dict(terms)
 
 
-def _determinant(matrix: list[list], one):
+def _determinant(matrix: list[list], one, large: int = LARGE):
     """By fraction-free elimination; entries are polynomials."""
     rows, sign, last = [row[:] for row in matrix], 1, one
     n = len(rows)
@@ -185,7 +185,7 @@ def _determinant(matrix: list[list], one):
         for i in range(k + 1, n):
             for j in range(k + 1, n):
                 value = rows[i][j] * rows[k][k] - rows[i][k] * rows[k][j]
-                if len(value) > LARGE:
+                if len(value) > large:
                     raise TooLarge
                 rows[i][j] = value / last if last != one else value
         last = rows[k][k]
