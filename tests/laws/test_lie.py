@@ -178,6 +178,8 @@ def test_proposals():
         taut.lie_symmetries(None)
     with pytest.raises(taut.InputError, match="depends on velocities"):
         taut.lie_symmetries(model, functions=[U])
+    with pytest.raises(taut.InputError, match="too large"):
+        taut.lie_symmetries(taut.problems.problem("chain", links=21).system)
 
 
 def test_a_singular_lagrangian_is_refused():

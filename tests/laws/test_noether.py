@@ -219,3 +219,5 @@ def test_requests_that_make_no_sense():
         taut.noether(kepler(), degree=30)
     with pytest.raises(taut.InputError, match="degree"):
         taut.noether(kepler(), degree=-1)
+    with pytest.raises(taut.InputError, match="too large"):
+        taut.noether(taut.problems.problem("chain", links=21).system)

@@ -1,5 +1,6 @@
 """Conserved quantities: found, proved, watched, and held to."""
 
+from taut.laws.check import checked
 from taut.laws.darboux import darboux
 from taut.laws.find import conserved
 from taut.laws.hojman import HojmanLaw, hojman
@@ -11,5 +12,6 @@ from taut.laws.symmetries import LieSymmetry, NoetherSymmetry, Symmetries
 
 __all__ = [
     "HojmanLaw", "Law", "Laws", "LieSymmetry", "NoetherSymmetry", "Symmetries", "Symmetry",
-    "absorbed", "casimirs", "conserved", "darboux", "hojman", "lie_symmetries", "noether",
+    "absorbed", "casimirs", "checked", "conserved", "darboux", "hojman", "lie_symmetries",
+    "noether",
 ]  # fmt: skip

@@ -25,6 +25,7 @@ from taut.laws.ring import tidy
 from taut.laws.symmetry import kind_of, symmetry_of
 from taut.model import Flow, System, t
 
+LARGEST = 40  # coordinates
 NORMAL_FORM = "normal form"
 BY_POINTS = f"D I = 0 at {2 * FRESH} random points modulo two primes near 2³¹"
 
@@ -49,6 +50,19 @@ def read(model: System | Flow, expression: Any) -> sp.Expr:
             received=str(e)[:120],
         )
     return tidy(e.xreplace({s: known[s.name] for s in e.free_symbols}))
+
+
+def small_enough(model: Any) -> Any:
+    """The model, if it is not too large for exact algebra."""
+    count = model.n if isinstance(model, System) else len(model.variables)
+    if count > LARGEST:
+        raise InputError(
+            "the model is too large for a search",
+            expected=f"at most {LARGEST} coordinates or variables",
+            received=count,
+            remedy="search a smaller model of the same kind",
+        )
+    return model
 
 
 def with_values(dynamics: Dynamics, table: dict[sp.Symbol, sp.Rational]) -> Dynamics:

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import sympy as sp
@@ -202,6 +202,24 @@ def _surfaces(model: System | Flow) -> list[sp.Expr]:
         return []
 
 
+@overload
+def hojman(
+    model: System | Flow,
+    *,
+    mu: Any = None,
+    degree: int | None = None,
+    time: int = 2,
+    functions: Iterable[Any] = (),
+    dynamical: bool = False,
+    laws: Laws | None = None,
+    proposed: None = None,
+) -> Symmetries: ...
+
+
+@overload
+def hojman(model: System | Flow, *, laws: Laws | None = None, proposed: Any) -> HojmanLaw: ...
+
+
 def hojman(
     model: System | Flow,
     *,
@@ -212,7 +230,7 @@ def hojman(
     dynamical: bool = False,
     laws: Laws | None = None,
     proposed: Any = None,
-) -> Any:
+) -> Symmetries | HojmanLaw:
     """Hojman's quantities of a model: one for each Lie symmetry, trivial ones labelled.
 
     Parameters

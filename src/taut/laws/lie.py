@@ -16,13 +16,13 @@ vector fields X(x, t) that commute with it:
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import sympy as sp
 
 from taut.errors import InputError
-from taut.laws.check import NORMAL_FORM, read, said, settings
+from taut.laws.check import NORMAL_FORM, read, said, settings, small_enough
 from taut.laws.dynamics import Dynamics
 from taut.laws.field import WORD, Field, primes
 from taut.laws.find import generators, whole
@@ -195,7 +195,23 @@ def is_model(model: Any) -> System | Flow:
             expected="a taut.System or a taut.Flow",
             received=type(model).__name__,
         )
-    return model
+    return small_enough(model)
+
+
+@overload
+def lie_symmetries(
+    model: System | Flow,
+    *,
+    degree: int | None = None,
+    time: int = 2,
+    functions: Iterable[Any] = (),
+    dynamical: bool = False,
+    proposed: None = None,
+) -> Symmetries: ...
+
+
+@overload
+def lie_symmetries(model: System | Flow, *, proposed: Any) -> LieSymmetry: ...
 
 
 def lie_symmetries(
@@ -206,7 +222,7 @@ def lie_symmetries(
     functions: Iterable[Any] = (),
     dynamical: bool = False,
     proposed: Any = None,
-) -> Any:
+) -> Symmetries | LieSymmetry:
     """Symmetries of the equations of motion within an ansatz.
 
     Parameters

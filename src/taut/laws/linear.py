@@ -167,8 +167,7 @@ class Linear:
     ) -> list[tuple[list[sp.Expr], str]]:
         """Unknown functions with what `check` says of them; those it refuses are `missed`.
 
-        With a right side there is at most one solution, the others differ from it by solutions of
-        the equations without it.
+        With a right side all solutions differ from the first by solutions without it.
         """
         if self.count > MOST:
             raise InputError(

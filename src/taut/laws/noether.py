@@ -18,13 +18,23 @@ v = H_p, L_q = −H_q: points are then those of phase space.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import sympy as sp
 
 from taut.errors import InputError
-from taut.laws.check import NORMAL_FORM, _proved, checked, points_of, read, said, settings
+from taut.laws.check import (
+    NORMAL_FORM,
+    _proved,
+    checked,
+    degree_of,
+    points_of,
+    read,
+    said,
+    settings,
+    small_enough,
+)
 from taut.laws.dynamics import Dynamics
 from taut.laws.field import primes
 from taut.laws.find import generators, whole
@@ -132,7 +142,7 @@ class Action:
 def needs_lagrangian(model: Any) -> System:
     """The model, if it has an action."""
     if isinstance(model, System):
-        return model
+        return small_enough(model)
     remedy = None
     if isinstance(model, Flow):
         remedy = "taut.lie_symmetries and taut.hojman need no Lagrangian; taut.conserved neither"
@@ -144,6 +154,26 @@ def needs_lagrangian(model: Any) -> System:
     )
 
 
+@overload
+def noether(
+    system: System,
+    *,
+    degree: int | None = None,
+    time: int = 2,
+    functions: Iterable[Any] = (),
+    law: None = None,
+    proposed: None = None,
+) -> Symmetries: ...
+
+
+@overload
+def noether(system: System, *, law: Any) -> NoetherSymmetry: ...
+
+
+@overload
+def noether(system: System, *, proposed: Any) -> NoetherSymmetry: ...
+
+
 def noether(
     system: System,
     *,
@@ -152,7 +182,7 @@ def noether(
     functions: Iterable[Any] = (),
     law: Any = None,
     proposed: Any = None,
-) -> Any:
+) -> Symmetries | NoetherSymmetry:
     """All Noether symmetries of a system that are point symmetries within an ansatz.
 
     Parameters
@@ -271,8 +301,7 @@ def _law(system: System, action: Action, regular: bool, parts, proof: str) -> La
         if law is None:
             raise AssertionError(f"{expression} follows from a symmetry and is not conserved")
         how = law.verified
-    degree = max((len(sp.Mul.make_args(e)) for e in sp.Add.make_args(expression)), default=0)
-    return Law(expression, kind, degree, how, symmetry)
+    return Law(expression, kind, degree_of(d, expression), how, symmetry)
 
 
 def _inverse(system: System, law: Any) -> NoetherSymmetry:
@@ -331,8 +360,7 @@ def _identity(system: System, d: Dynamics, given: list[sp.Expr], condition: str)
         proof = _steady(motion, law, condition)
     symmetry = Symmetry(xi0, tuple(xi), gauge, point)
     kind = kind_of(d, law, symmetry)
-    degree = max((len(sp.Mul.make_args(e)) for e in sp.Add.make_args(law)), default=0)
-    made = Law(law, kind, degree, proof, symmetry, condition)
+    made = Law(law, kind, degree_of(d, law), proof, symmetry, condition)
     return NoetherSymmetry(tuple(d.positions), xi0, tuple(xi), gauge, made, proof, condition)
 
 
