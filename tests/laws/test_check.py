@@ -55,13 +55,18 @@ def test_what_is_not_conserved_is_refused_with_its_rate():
 
 
 def test_the_rate_on_constraints_is_the_one_on_the_manifold():
-    """The plane pendulum: d(xẏ − yẋ)/dt is the moment of the weight, −x."""
+    """The plane pendulum: d(xẏ − yẋ)/dt is the moment of the weight; and a rate with a quotient."""
     pendulum = taut.System(Q, mass=1, potential=Y, constraints=[X**2 + Y**2 - 1])
+    for quantity, rate in ((X * V - Y * U, "-x"), (U**2 + V**2 + 2 * Y + X, "x_dot")):
+        with pytest.raises(taut.InputError) as caught:
+            taut.conserved(pendulum, proposed=quantity)
+        assert caught.value.received == f"D(I) = {rate}"
     with pytest.raises(taut.InputError) as caught:
-        taut.conserved(pendulum, proposed=X * V - Y * U)
-    rate = sp.sympify(caught.value.received.split("=")[1], locals={"x": X, "y": Y})
-    angle = {X: sp.Rational(3, 5), Y: sp.Rational(4, 5)}
-    assert rate.subs(angle) == sp.Rational(-3, 5)
+        taut.conserved(pendulum, proposed=X / (2 + Y))
+    own = {str(s): s for s in (X, Y, U, V)}
+    rate = sp.sympify(caught.value.received.split("=")[1], locals=own)
+    at = {X: sp.Rational(3, 5), Y: sp.Rational(4, 5), U: -4, V: 3}
+    assert rate.subs(at) == (U / (2 + Y) - X * V / (2 + Y) ** 2).subs(at)
 
 
 def test_values_of_parameters_make_laws():

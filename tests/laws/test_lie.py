@@ -138,6 +138,15 @@ def test_symmetries_on_a_sphere():
         taut.lie_symmetries(taut.System(q, mass=1, constraints=sphere), proposed=(0, [x, y, z]))
 
 
+def test_other_coordinates_have_as_many():
+    """Free motion in skew coordinates, and in curved ones, where the mass depends on q."""
+    skew = [[2, 1], [1, 3]]
+    moving = taut.System(Q, mass=skew)
+    assert (len(taut.lie_symmetries(moving)), len(taut.noether(moving))) == (15, 8)
+    curved = taut.System(Q, lagrangian=(U**2 + (V + 2 * X * U) ** 2) / 2)  # y → y + x²
+    assert (len(taut.lie_symmetries(curved, degree=4)), len(taut.noether(curved))) == (15, 8)
+
+
 def test_fields_that_commute_with_a_flow():
     """ẋ = A x: they are the matrices that commute with A."""
     x = sp.symbols("x1:4")

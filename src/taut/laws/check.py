@@ -18,7 +18,9 @@ import sympy as sp
 from taut.errors import InputError, ModelError
 from taut.laws.dynamics import Dynamics, Moving
 from taut.laws.field import WORD, Field, primes
+from taut.laws.jets import Jet
 from taut.laws.law import Law
+from taut.laws.linear import Linear, Part
 from taut.laws.normal import FRESH, Normal, shown
 from taut.laws.proof import TooLarge, rate
 from taut.laws.ring import tidy
@@ -26,6 +28,7 @@ from taut.laws.symmetry import kind_of, symmetry_of
 from taut.model import Flow, System, t
 
 LARGEST = 40  # coordinates
+COLUMNS = 300  # monomials of a rate that is shown
 NORMAL_FORM = "normal form"
 BY_POINTS = f"D I = 0 at {2 * FRESH} random points modulo two primes near 2³¹"
 
@@ -139,11 +142,36 @@ def checked(
         if found is not None:
             return found
     normal = Normal(dynamics, [law])
+    short = _polynomial(normal, law) if dynamics.constraints else None
     try:
-        left = f"D(I) = {shown(normal.of(rate(dynamics, normal.forms, law)))}"
+        left = short if short is not None else normal.of(rate(dynamics, normal.forms, law))
+        left = f"D(I) = {shown(left)}"
     except TooLarge:
         left = "D(I) is not zero at random points"
     raise InputError(f"{shown(law)} is not conserved", expected="D(I) = 0", received=left)
+
+
+def _polynomial(normal: Normal, law: sp.Expr) -> sp.Expr | None:
+    """A polynomial of low degree that D I is on the manifold, where normal forms are clumsy."""
+    d = normal.dynamics
+    variables = (*d.state, t) if d.timed else tuple(d.state)
+
+    def plain(jet: Jet) -> list[Part]:
+        return [(np.ones(jet.size, dtype=WORD), None, None)]
+
+    for degree in (1, 2, 3):
+        fit = Linear(
+            d, normal.ring, variables, [degree], degree, plain, right=lambda jet: jet.rate(law)
+        )  # fmt: skip
+        if fit.count > COLUMNS:
+            return None
+
+        def same(made: list[sp.Expr]) -> str | None:
+            return BY_POINTS if normal.agrees(law, made[0]) else None
+
+        if found := fit.solutions(same):
+            return found[0][0][0]
+    return None
 
 
 def _proved(d: Dynamics, law: sp.Expr, condition: str) -> Law | None:

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 from functools import cached_property
 
+import numpy as np
 import sympy as sp
 
 from taut.errors import ModelError
-from taut.laws.dynamics import Dynamics
+from taut.laws.dynamics import Dynamics, Moving
 from taut.laws.field import Field, primes
 from taut.laws.proof import Forms, Quotient, TooLarge, _degree, _leading, rate
 from taut.laws.ring import Ring
 from taut.model import t
 
-WIDE = 5  # equations up to which accelerations are written down
+WIDE = 6  # equations up to which accelerations are written down
 FRESH = 24  # points modulo each of two primes
 LONG = 300  # letters of a residual that are shown
 
@@ -150,6 +151,14 @@ class Normal:
     def steady(self, e: sp.Expr) -> bool:
         """Whether D e vanishes there."""
         return self._everywhere(lambda points: points.rate(e))
+
+    def agrees(self, e: sp.Expr, rate: sp.Expr) -> bool:
+        """Whether D e is `rate` there."""
+
+        def gap(points: Moving) -> np.ndarray:
+            return points.point.field.sub(points.rate(e), points(rate))
+
+        return self._everywhere(gap)
 
     def _everywhere(self, values) -> bool:
         d = self.dynamics
