@@ -164,6 +164,12 @@ def test_forces_take_laws_away_or_make_them_decay():
     assert any(sp.simplify(law.expression - (u + x)) == 0 for law in drag)
 
 
+def test_a_logarithm_that_is_in_the_energy_alone():
+    x, y = q = taut.coordinates("x y")
+    laws = taut.conserved(taut.System(q, mass=1, potential=sp.log(x**2 + y**2)))
+    assert sorted(law.kind for law in laws) == ["angular momentum", "energy"]
+
+
 def test_functions_and_degrees_can_be_given():
     x, v = sp.symbols("x v")
     flow = taut.Flow([x, v], [v, -3 * x * v - x**3])

@@ -104,9 +104,10 @@ class Dynamics:
 
     @property
     def expressions(self) -> list[sp.Expr]:
-        """Everything that the rates are made of."""
+        """Everything that the rates are made of, and what these were derived from."""
         found = list(self.explicit.values())
         if self.rates_of:
+            found += [self.energy_function, *self.forces]  # a logarithm may be in here alone
             found += [e for row in self.mass for e in row] + self.right
             found += [e for row in (*self.jacobian, *self.slopes) for e in row]
             found += [*self.constraints, *self.hidden, *self.bends]
