@@ -191,6 +191,15 @@ def test_proposals():
         taut.lie_symmetries(taut.problems.problem("chain", links=21).system)
 
 
+def test_functions_that_the_equations_have_lost():
+    """A logarithm in the potential, of which the forces know nothing."""
+    model = taut.System(Q, mass=1, potential=sp.log(X**2 + Y**2))
+    names = [s.field for s in taut.lie_symmetries(model)]
+    assert names == ["∂t", "-y ∂x + x ∂y", "t ∂t + x ∂x + y ∂y"]
+    with pytest.raises(taut.InputError, match="moves nothing"):
+        taut.lie_symmetries(model, proposed=(0, [0, 0]))
+
+
 def test_a_singular_lagrangian_is_refused():
     x, y, u, v = sp.symbols("x y u v", real=True)
     term = taut.Term("lagrangian", (x, y), [(u - y) ** 2 / 2], [[0, 1]], rates=(u, v))

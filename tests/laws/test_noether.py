@@ -200,6 +200,20 @@ def test_the_symmetry_of_a_law():
         taut.noether(taut.System(Q, mass=1, forces=[0, 1]), law=U)
 
 
+def test_nothing_moves():
+    with pytest.raises(taut.InputError, match="moves nothing"):
+        taut.noether(kepler(), proposed=(0, [0, 0], 0))
+    fixed = taut.System([X], mass=1, constraints=[X - 1])
+    assert all(s.xi == (0,) for s in taut.noether(fixed))
+
+
+def test_a_particle_of_special_relativity():
+    """Lorentz' group in the plane: three translations, one rotation, two boosts."""
+    found = taut.noether(taut.System(Q, lagrangian=-sp.sqrt(1 - U**2 - V**2)), degree=1)
+    assert len(found) == 6
+    assert {"x ∂t + t ∂x", "y ∂t + t ∂y"} <= {s.field for s in found}
+
+
 def test_requests_that_make_no_sense():
     flow = taut.Flow([X, Y], [Y, -X])
     with pytest.raises(taut.InputError, match="needs a Lagrangian") as caught:

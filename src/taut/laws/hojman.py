@@ -150,7 +150,7 @@ def multiplier(model: System | Flow, *, functions: Iterable[Any] = (), degree: i
         if volume.normal.zero(volume.rest(mu)):
             return mu
     more = [read(model, e) for e in functions]
-    more += [sp.log(f) for f in _surfaces(model)]
+    more = [*more, *(sp.log(f) for f in _surfaces(model))]
     search = Search(d, more, 1, primes(1)[0])
     own = [*generators(d, search), t]
     logs = [sp.log(g) for g in own if g not in d.state and not isinstance(g, sp.exp | sp.log)]

@@ -330,6 +330,8 @@ def _checked(model: System | Flow, d: Dynamics, proposed: Any) -> LieSymmetry:
         found = Motion(dynamics, motion.kind)
         eta = found.evolutionary(xi0, xi)
         normal = Normal(dynamics, eta)
+        if all(e == 0 or normal.zero(e) for e in eta):
+            raise InputError("the proposed symmetry moves nothing", expected="η = ξ − q̇ ξ0 ≠ 0")
         proof = found.proof(normal, eta)
         if proof is not None:
             return LieSymmetry(

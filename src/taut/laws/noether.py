@@ -296,7 +296,7 @@ def _law(system: System, action: Action, regular: bool, parts, proof: str) -> La
     kind = kind_of(d, expression, Symmetry(xi0, tuple(xi), gauge, True))
     symmetry = Symmetry(xi0, tuple(xi), gauge, True)
     how = f"Noether's identity, {proof}"
-    if regular:
+    if regular and system.n > system.c:
         law = _proved(Dynamics(system), expression, "")
         if law is None:
             raise AssertionError(f"{expression} follows from a symmetry and is not conserved")
@@ -339,6 +339,8 @@ def _identity(system: System, d: Dynamics, given: list[sp.Expr], condition: str)
     point = not any(e.has(*d.rates_of) for e in given)
     law = tidied(action.law(xi0, xi, gauge))
     normal = Normal(d, [*action.expressions, *given])
+    if all(e == 0 or normal.zero(e) for e in (xi0, *xi)):
+        raise InputError("the proposed symmetry moves nothing", expected="ξ0 or ξ that is not zero")
     names = getattr(system, "constraint_names", ())
     for name, e in zip(names, action.pushed(xi0, xi), strict=True):
         if _zero(normal, [e]) is None:
