@@ -146,6 +146,15 @@ def test_multipliers_are_found(make):
     assert sp.simplify(rate) == 0
 
 
+def test_multipliers_with_powers_and_exponentials():
+    falling = taut.System([X], mass=1, forces=[-K * U / T - X], parameters=["k"])
+    assert multiplier(falling) == T**K
+    rough = taut.System([X], mass=1, potential=-sp.cos(X), forces=[-K * U], parameters=["k"])
+    assert multiplier(rough) == sp.exp(K * T)
+    bent = taut.System([X], mass=1, forces=[-U * sp.cos(X) * U / sp.sin(X)])
+    assert multiplier(bent) == sp.sin(X) ** 2
+
+
 def test_multipliers_of_flows():
     assert multiplier(CASES["gyrostat"]()[0]) == 1
     flow = CASES["lorenz"]()[0]

@@ -153,8 +153,9 @@ def multiplier(model: System | Flow, *, functions: Iterable[Any] = (), degree: i
     more = [*more, *(sp.log(f) for f in _surfaces(model))]
     search = Search(d, more, 1, primes(1)[0])
     own = [*generators(d, search), t]
-    logs = [sp.log(g) for g in own if g not in d.state and not isinstance(g, sp.exp | sp.log)]
-    logs = [e for e in logs if e != 0 and not (e.has(t) and not d.timed)]
+    functions_of = [g for g in own if g not in d.state and not isinstance(g, sp.exp | sp.log)]
+    logs = [sp.log(g.base if isinstance(g, sp.Pow) else g) for g in functions_of]
+    logs = [e for e in logs if d.timed or not e.has(t)]
     basis = tuple(dict.fromkeys([*own, *more, *logs]))
     search = Search(d, [*basis, volume.divergence], 1, primes(1)[0])
     normal = Normal(d, [*basis, volume.divergence])
