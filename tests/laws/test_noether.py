@@ -8,6 +8,10 @@ import pytest
 import sympy as sp
 
 import taut
+from taut.laws.check import gradient_ranks, points_of
+from taut.laws.dynamics import Dynamics
+from taut.laws.normal import Normal
+from taut.laws.ring import tidy
 
 CASES = runpy.run_path(str(Path(__file__).with_name("cases.py")))["CASES"]
 T = taut.t
@@ -77,6 +81,16 @@ def test_there_are_as_many_as_theory_says(name):
         if not model.constraints:
             assert abs(left_side(model, s).subs(at)) < 1e-25
         assert taut.conserved(model, proposed=s.law.expression).kind == s.law.kind
+
+
+@pytest.mark.parametrize("name", [x for x in CASES if CASES[x]()[0].__class__ is taut.System])
+def test_their_laws_are_functions_of_those_that_are_known(name):
+    """The rank of all gradients together is that of the known laws."""
+    model, known, rank = CASES[name]()
+    laws = [tidy(model.read(e)) for e in known]
+    laws += [s.law.expression for s in taut.noether(model, degree=1)]
+    d = Dynamics(model)
+    assert len(gradient_ranks(d, points_of(Normal(d, laws), 1), laws)) == rank
 
 
 def test_symmetries_on_constraints_are_tangent():

@@ -136,6 +136,11 @@ class Motion:
         """What must vanish, by name; raises TooLarge."""
         rates = normal.rates
         found = []
+        names = getattr(self.d.model, "constraint_names", ())
+        names = [f"constraint {k}" for k in names] + [f"hidden constraint {k}" for k in names]
+        for name, g in zip(names, self.tangent, strict=False):
+            left = sum(g.diff(x) * e for x, e in zip(self.moved, eta, strict=True))
+            found.append((name, left))
         first = [normal.rate(e) for e in eta]
         rates_of = self.moved if self.kind == "flow" else self.d.rates_of
         for i, w in enumerate(rates_of):
@@ -144,9 +149,6 @@ class Motion:
             if self.kind != "flow":
                 left -= sum(rates[w].diff(y) * e for y, e in zip(rates_of, first, strict=True))
             found.append((f"the equation of {self.moved[i]}", left))
-        for k, g in enumerate(self.tangent):
-            left = sum(g.diff(x) * e for x, e in zip(self.moved, eta, strict=True))
-            found.append((f"constraint {k}", left))
         return found
 
     def proof(self, normal: Normal, eta: list[sp.Expr]) -> str | None:
