@@ -7,8 +7,8 @@ import pytest
 import sympy as sp
 
 import taut
-from taut.laws import darboux
-from taut.laws.hojman import exponential, multiplier
+from taut.laws import darboux, multiplier
+from taut.laws.hojman import exponential
 
 CASES = runpy.run_path(str(Path(__file__).with_name("cases.py")))["CASES"]
 T = taut.t

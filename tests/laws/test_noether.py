@@ -93,6 +93,14 @@ def test_their_laws_are_functions_of_those_that_are_known(name):
     assert len(gradient_ranks(d, points_of(Normal(d, laws), 1), laws)) == rank
 
 
+def test_what_they_are_called():
+    spring = taut.System([X], mass=1, potential=X**2 / 2)
+    kinds = [s.law.kind for s in taut.noether(spring, functions=TURNS)]
+    assert kinds == ["energy", *["point symmetry"] * 4]
+    kinds = [s.law.kind for s in taut.noether(taut.System([X], mass=1))]
+    assert kinds == ["energy", "momentum", "scaling", "boost", "point symmetry"]
+
+
 def test_symmetries_on_constraints_are_tangent():
     x, y, z = q = taut.coordinates("x y z")
     ball = taut.System(q, mass=1, constraints=[x**2 + y**2 + z**2 - 1])

@@ -3,7 +3,7 @@
 from taut.laws.check import checked
 from taut.laws.darboux import darboux
 from taut.laws.find import conserved
-from taut.laws.hojman import HojmanLaw, hojman
+from taut.laws.hojman import HojmanLaw, hojman, multiplier
 from taut.laws.law import Law, Laws, Symmetry
 from taut.laws.lie import lie_symmetries
 from taut.laws.noether import noether
@@ -13,5 +13,5 @@ from taut.laws.symmetries import LieSymmetry, NoetherSymmetry, Symmetries
 __all__ = [
     "HojmanLaw", "Law", "Laws", "LieSymmetry", "NoetherSymmetry", "Symmetries", "Symmetry",
     "absorbed", "casimirs", "checked", "conserved", "darboux", "hojman", "lie_symmetries",
-    "noether",
+    "multiplier", "noether",
 ]  # fmt: skip

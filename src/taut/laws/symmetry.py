@@ -106,7 +106,8 @@ def kind_of(dynamics: Dynamics, law: sp.Expr, symmetry: Symmetry | None) -> str:
     if not any(x.free_symbols & {*q, t} for x in xi):
         return "momentum"
     if any(x.has(t) for x in xi):
-        return "boost" if not any(x.has(*q) for x in xi) else "point symmetry"
+        steady = not any(x.has(*q) or x.diff(t, 2) != 0 for x in xi)
+        return "boost" if steady else "point symmetry"
     slopes = sp.Matrix([[x.diff(y) for y in q] for x in xi])
     if not slopes.free_symbols & set(q) and (slopes + slopes.T).is_zero_matrix:
         return "angular momentum"
