@@ -144,7 +144,10 @@ def test_both_integrals_of_a_flow_by_hand():
 @pytest.mark.parametrize("base", ["rk4", "dop853", "rattle", "gauss-lobatto-4", "composition-4"])
 @pytest.mark.parametrize("laws", [[ENERGY], [ENERGY, SPIN], ALL[:3], ALL])
 def test_iterated_corrections_keep_laws_to_round_off(base, laws):
-    assert max(wander(kepler(taut.Corrected(base, laws, True)), laws)) < 4e-15
+    run = kepler(taut.Corrected(base, laws, True))
+    assert max(wander(run, laws)) < 4e-15
+    if base in ("rk4", "gauss-lobatto-4"):
+        assert run.ending.setbacks == [0]  # rounding is not taken for slow convergence
 
 
 def test_one_step_leaves_the_square_of_what_it_corrects():
@@ -220,6 +223,9 @@ def test_a_curved_mass():
         assert wander(run, laws)[0] < 4e-14
         momentum = (1 + run.q[:, 0] ** 2) * run.v[:, 0] + run.v[:, 1] * run.q[:, 0] / 3
         np.testing.assert_allclose(run.p[:, 0], momentum, atol=1e-14)
+    coarse = taut.simulate(model, **options | {"step": 0.5}, method=taut.Corrected("rk4", laws))
+    momentum = (1 + coarse.q[:, 0] ** 2) * coarse.v[:, 0] + coarse.v[:, 1] * coarse.q[:, 0] / 3
+    np.testing.assert_allclose(coarse.p[:, 0], momentum, rtol=1e-13)
 
 
 def test_laws_are_looked_for_if_none_are_given():
@@ -273,8 +279,12 @@ def test_laws_that_touch_each_other(base, options):
 def test_a_law_whose_gradient_vanishes():
     """Angular momentum of a mass at rest in the origin: nothing to correct by."""
     spring = taut.System(Q, mass=1, potential=(x**2 + y**2) / 2)
-    for options in ({}, {"iterate": True}):
-        method = taut.Corrected("rk4", [SPIN, (u**2 + w**2 + x**2 + y**2) / 2], **options)
+    laws = [SPIN, (u**2 + w**2 + x**2 + y**2) / 2]
+    for method in (
+        taut.Corrected("rk4", laws),
+        taut.Corrected("rk4", laws, True),
+        taut.Corrected("rattle", laws, symmetric=True),
+    ):
         run = taut.simulate(spring, q0=[0, 0], v0=0, duration=1, step=0.1, method=method)
         assert np.all(run.q == 0)
 
