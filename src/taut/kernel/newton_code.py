@@ -13,8 +13,8 @@ what no longer falls may converge slowly: it counts as noise only if rounding th
 coordinate explains it.  Where it fails, an iteration with the exact matrix is tried (see
 `taut.march.run`).
 
-A prepared iteration (a correction onto laws) may go on for ever where laws touch each other: a
-double root.  It ends at the limit if its moves have become small.
+A prepared iteration (a correction onto laws) may go on for ever where laws touch each other, a
+double root.  Then the iterate counts that it came to by the smallest move.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ SURE = 1e-14  # the same where it converges by a factor that is not known yet
 BENT = 1e-11  # as SMALL, where equations are nonlinear in the velocities
 NEVER = 1e300  # the measure before the first iteration
 LIMIT = 25
-CLOSE = 1e-3  # a prepared iteration that has not converged by then ends there
 
 
 def newton_loop(
@@ -58,6 +57,14 @@ def newton_loop(
     e.label(loop)
     for a, b, g in zip(z, z_next, guess, strict=True):
         e.do(f"{a} = phi {e.type} [ {g}, %{before} ], [ {b}, %{loop} ]")
+    best, best_next = ([e.name() for _ in guess] for _ in range(2))
+    least, least_next = e.name(), e.name()
+    if newton.prepared:
+        e.do(
+            f"{least} = phi {e.type} [ {e.constant(NEVER)}, %{before} ], [ {least_next}, %{loop} ]"
+        )
+        for a, b, g in zip(best, best_next, guess, strict=True):
+            e.do(f"{a} = phi {e.type} [ {g}, %{before} ], [ {b}, %{loop} ]")
     e.do(f"{last} = phi {e.type} [ {e.constant(NEVER)}, %{before} ], [ {measured}, %{loop} ]")
     e.do(f"{done} = phi {e.mask} [ {e.splat('false')}, %{before} ], [ {done_next}, %{loop} ]")
     e.do(f"{trips} = phi {e.type} [ {iterations}, %{before} ], [ {trips_next}, %{loop} ]")
@@ -67,6 +74,11 @@ def newton_loop(
     for a, b, d in zip(z, z_next, change, strict=True):
         moved = e.put(f"fadd {e.type} {a}, {d}")
         e.do(f"{b} = select {e.mask} {done}, {e.type} {a}, {e.type} {moved}")
+    if newton.prepared:
+        less = e.compare("olt", measure, least)
+        e.do(f"{least_next} = select {e.mask} {less}, {e.type} {measure}, {e.type} {least}")
+        for a, b, x in zip(best, best_next, z_next, strict=True):
+            e.do(f"{b} = select {e.mask} {less}, {e.type} {x}, {e.type} {a}")
     e.do(f"{measured} = select {e.mask} {done}, {e.type} {last}, {e.type} {measure}")
     final = _final(e, measure, last, newton.simplified)
     near = e.put(f"and {e.mask} {e.compare('ole', measure, bound)}, {final}")
@@ -79,11 +91,10 @@ def newton_loop(
     within = e.put(f"icmp ult i64 {count_next}, {LIMIT}")
     e.do(f"br i1 {e.put(f'and i1 {busy}, {within}')}, label %{loop}, label %{after}")
     e.label(after)
-    arrived = done_next
     if newton.prepared:
-        close = e.compare("ole", measured, e.constant(CLOSE))
-        arrived = e.put(f"or {e.mask} {done_next}, {close}")
-    return z_next, arrived, trips_next, after
+        pairs = zip(z_next, best_next, strict=True)
+        return [e.select(done_next, a, b) for a, b in pairs], e.splat("true"), trips_next, after
+    return z_next, done_next, trips_next, after
 
 
 def _bound(e: Emitter, last: str, newton: Newton) -> str:

@@ -32,7 +32,7 @@ class Newton:
     """One Newton iteration: z ← z + change(z), watched by `measure`.
 
     A `simplified` one has a matrix that depends on the guess `start` instead of z, a `prepared` one
-    needs none, and ends where it is if it converges slowly.
+    needs none, and its best iterate counts if it does not converge.
 
     `curved` says that the equations are nonlinear even for h → 0 (a Lagrangian not quadratic in the
     velocities).  Then a move h·Δv that is small says little about what is left of Δv, and the
