@@ -127,6 +127,8 @@ class TestLists:
         assert "zg" in out
         assert "Zhong Wanxie" in out
         assert "Chongqing" in out
+        assert "sgm" in out
+        assert "Shang Mei" in out
         code, _, err = command("papers", "abc")
         assert code == 2
         assert "no paper called 'abc'" in err

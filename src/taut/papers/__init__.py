@@ -64,6 +64,12 @@ PAPERS: dict[str, Paper] = {
             "Journal of Chongqing University 27(6), 2004, 102–105",
             "taut.papers.cq",
         ),
+        Paper(
+            "sgm",
+            "Conserved quantities and one-step corrections method for holonomic system",
+            "Shang Mei, Guo Yongxin & Mei Fengxiang, 2008",
+            "taut.papers.sgm",
+        ),
     )
 }
 
