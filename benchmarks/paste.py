@@ -8,6 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 BEGIN, END = "<!-- pasted by benchmarks/run.py --paste -->", "<!-- end -->"
 PRECISION = "<!-- pasted by benchmarks/work_precision.py --paste -->"
+CORRECTIONS = "<!-- pasted by benchmarks/corrections.py --paste -->"
 SAME, BARE = "C doing the same work", "bare C"
 
 
@@ -22,6 +23,11 @@ def precision_into_the_docs(printed, pictures):
     replace(ROOT / "docs" / "benchmarks.md", f"```text\n{printed.rstrip()}\n```", PRECISION)
     for picture in pictures:
         shutil.copy(picture, ROOT / "docs" / "images" / picture.name)
+
+
+def corrections_into_the_docs(printed):
+    """The table of what a correction costs."""
+    replace(ROOT / "docs" / "benchmarks.md", printed.rstrip(), CORRECTIONS)
 
 
 def replace(page, text, begin=BEGIN):

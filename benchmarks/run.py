@@ -2,7 +2,8 @@
 
 Here every time is the best of several repeats, and what is compared is measured in turns, so that
 other work on the machine falls on all alike. Work against precision follows (`work_precision.py`,
-which also runs alone). `--quick` measures less of everything.
+which also runs alone), and then what corrections cost (`corrections.py`, which does, too).
+`--quick` measures less of everything.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import c_rattle
+import corrections
 import numpy as np
 import paste
 import peers
@@ -234,6 +236,8 @@ def main():
         paste.into_the_docs(printed.getvalue(), results)
     print("\nWork against precision\n")
     work_precision.run(options.quick, options.paste)
+    print("\nWhat a correction costs, as a share of the step\n")
+    corrections.run(options.quick, options.paste)
 
 
 if __name__ == "__main__":

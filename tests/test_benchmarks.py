@@ -1,4 +1,4 @@
-"""The peers of the work-precision benchmark solve taut's equations, and curves are read right."""
+"""The benchmarks: peers solve taut's equations, curves and costs are read right."""
 
 import sys
 from importlib import import_module
@@ -15,6 +15,7 @@ if not FOLDER.exists():
     pytest.skip("the benchmarks are not in the source archive", allow_module_level=True)
 sys.path.append(str(FOLDER))  # the benchmarks import each other by name
 angles, curves, work_precision = map(import_module, ("angles", "curves", "work_precision"))
+corrections, paste = map(import_module, ("corrections", "paste"))
 
 CHAINS = [angles.DOUBLE, angles.TRIPLE, angles.chain(5)]
 
@@ -148,3 +149,61 @@ def test_the_best_of_a_family_and_its_target():
         (pytest.approx(2), True),
         (pytest.approx(2 / 15), False),
     ]
+
+
+# ---- what a correction costs ---------------------------------------------------------------------
+
+
+def test_every_correction_is_measured_and_holds_its_laws():
+    import taut
+
+    few = corrections.Amounts(steps=50, repeats=1)
+    for case in corrections.cases():
+        wanted = corrections.ways(case)
+        assert len(wanted) == (3 if len(case.laws) == 1 else 5)
+        found = corrections.costs(case, "rattle", few)
+        assert [(c.how, c.laws) for c in found] == wanted
+        assert all(c.corrected > 0 < c.alone for c in found)
+        assert [c.corrected for c in corrections.costs(case, "rk4", few)].count(None) == 1
+        run = case.run(taut.Corrected("rk4", case.laws, iterate=True), 50)
+        for law in case.laws:
+            assert np.ptp(run.evaluate(law)) < 1e-12
+
+
+def test_medians_are_of_calls_in_turns():
+    order = []
+    values = iter([9, 9, 1, 5, 3, 4, 2, 60])  # the first call of each is not counted
+
+    def call(name):
+        order.append(name)
+        return next(values)
+
+    found = corrections.medians({n: lambda n=n: call(n) for n in "ab"}, 3)
+    assert "".join(order) == "abababab"
+    assert found == {"a": 2, "b": 5}
+
+
+def test_the_table_of_costs():
+    def cost(base, how, corrected):
+        return corrections.Cost("orbit", base, 1, how, 200.0, corrected)
+
+    rows = [cost("rk4", "iterated", 300.0), cost("rk4", "symmetric", None)]
+    rows += [cost("gauss-lobatto-4", "iterated", 190.0), cost("gauss-lobatto-4", "symmetric", 800)]
+    assert corrections.table(rows).splitlines() == [
+        "| orbit | ns | 1 law, iterated | 1 law, symmetric |",
+        "|---|---|---|---|",
+        "| `rk4` | 200 | +50 % |  |",
+        "| `gauss-lobatto-4` | 200 | −5 % | +300 % |",
+    ]
+
+
+def test_the_table_of_costs_has_its_place_on_the_page(tmp_path, monkeypatch):
+    page = FOLDER.parent / "docs" / "benchmarks.md"
+    (tmp_path / "docs").mkdir()
+    copy = tmp_path / "docs" / "benchmarks.md"
+    copy.write_text(page.read_text())
+    monkeypatch.setattr(paste, "ROOT", tmp_path)
+    paste.corrections_into_the_docs("| new |\n")
+    before, after = (p.read_text().partition(f"{paste.CORRECTIONS}\n") for p in (page, copy))
+    assert before[:2] == after[:2]
+    assert after[2] == "| new |\n<!-- end -->\n"
