@@ -121,9 +121,17 @@ def ways(case):
     return list(dict.fromkeys(listed))
 
 
+def corrected(case, base, how, count):
+    """The base, held to the first laws of a case."""
+    import taut
+
+    return taut.Corrected(
+        base, case.laws[:count], iterate=how == "iterated", symmetric=how == "symmetric"
+    )
+
+
 def costs(case, base, amounts):
     """The base by itself and with every correction."""
-    import taut
 
     def timed(method):
         return lambda: case.run(method, amounts.steps).wall_time / amounts.steps * 1e9
@@ -132,10 +140,7 @@ def costs(case, base, amounts):
     calls = {"alone": timed(base)}
     for how, count in wanted:
         if how != "symmetric" or base in SYMMETRIC:
-            method = taut.Corrected(
-                base, case.laws[:count], iterate=how == "iterated", symmetric=how == "symmetric"
-            )
-            calls[how, count] = timed(method)
+            calls[how, count] = timed(corrected(case, base, how, count))
     found = medians(calls, amounts.repeats)
     return [
         Cost(case.name, base, count, how, found["alone"], found.get((how, count)))

@@ -155,8 +155,6 @@ def test_the_best_of_a_family_and_its_target():
 
 
 def test_every_correction_is_measured_and_holds_its_laws():
-    import taut
-
     few = corrections.Amounts(steps=50, repeats=1)
     for case in corrections.cases():
         wanted = corrections.ways(case)
@@ -165,9 +163,13 @@ def test_every_correction_is_measured_and_holds_its_laws():
         assert [(c.how, c.laws) for c in found] == wanted
         assert all(c.corrected > 0 < c.alone for c in found)
         assert [c.corrected for c in corrections.costs(case, "rk4", few)].count(None) == 1
-        run = case.run(taut.Corrected("rk4", case.laws, iterate=True), 50)
-        for law in case.laws:
-            assert np.ptp(run.evaluate(law)) < 1e-12
+        for how, count in wanted:
+            held = corrections.corrected(case, "rattle", how, count)
+            assert (held.iterate, held.symmetric) == (how == "iterated", how == "symmetric")
+            run = case.run(held, 200)
+            kept = [abs(np.ptp(run.evaluate(law))) < 1e-9 for law in case.laws]
+            assert all(kept[:count])
+            assert count == len(kept) or not all(kept)
 
 
 def test_medians_are_of_calls_in_turns():
