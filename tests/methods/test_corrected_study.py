@@ -137,6 +137,20 @@ def test_a_correction_takes_symplecticity_away(study):
     assert defects[1] > 1e-6
 
 
+@pytest.mark.parametrize("iterate", [False, True])
+@pytest.mark.parametrize("name", ["kepler", "euler"])
+def test_with_nothing_to_hold_the_method_is_left_as_it_is(study, name, iterate):
+    import taut
+
+    case = study[name]()
+    start = {"q0": case.q0} | ({} if case.v0 is None else {"v0": case.v0})
+    plain, held = (
+        taut.simulate(case.model, **start, duration=50 * case.step, step=case.step, method=m)
+        for m in ("rk4", taut.Corrected("rk4", [], iterate=iterate))
+    )
+    np.testing.assert_allclose(held.q, plain.q, rtol=0, atol=1e-14)
+
+
 def test_the_page_shows_these_tables(study):
     """Every number of the page is, within a factor of two, what is measured today."""
     page = (DOCS / "corrections.md").read_text()

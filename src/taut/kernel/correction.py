@@ -45,6 +45,9 @@ def correct(
 ) -> None:
     """A step of `inner`, corrected."""
     surface = Surface(step, laws, norm)
+    if not surface.rows.numel():
+        inner.program(cast(Step, step))
+        return
     if symmetric:
         _symmetric(step, inner, surface)
         return
@@ -175,8 +178,10 @@ class Surface:
             return dq, landing.dp, self.at(self.velocity, q1)
         change = delta[self.n :]
         if self.lagrangian:
-            v1 = landing.end_v + change
-            return dq, landing.dp + self.lifted(place, delta), v1
+            dp = landing.dp + self.lifted(place, delta)
+            v1, p1 = self.step.unknown("v1", guess=self.step.v), self.step.kicked(dp)
+            self.step.solve((v1, self.step.link(q1, v1, p1, self.step.t1)), watch=v1)
+            return dq, dp, v1
         dp = landing.dp + change
         return dq, dp, self.at(self.velocity, ca.vertcat(q1, self.step.kicked(dp)))
 
@@ -295,8 +300,6 @@ def _iterated(step: FusedStep, surface: Surface, place: SX, moved: SX) -> SX:
     """The state on φ = 0 that differs by a combination of the gradients at `place`."""
     frame = Frame(surface, place, moved)
     size = surface.rows.numel()
-    if not size:
-        return SX.zeros(*place.shape)
     y = step.unknown("correction", size)
     delta = frame.moved([y[i] for i in range(size)])
     found = frame.solved(surface.value(place + delta))
@@ -323,6 +326,18 @@ class Shifted(Landing):
         self.q, self.p, self.v = step.moved(dq), step.kicked(dp), v
         self.pairs: list[tuple[SX, SX]] = []
         self.watch = SX.zeros(step.operators.n)
+
+    def unknown(self, name: str, space: str = "q", guess: SX | None = None) -> SX:
+        return self._step.unknown(name, space, self._before(guess))
+
+    def stages(self, name: str, nodes, guess: SX | None = None) -> list[SX]:
+        return self._step.stages(name, nodes, self._before(guess))
+
+    def _before(self, guess: SX | None) -> SX | None:
+        """A guess that does not depend on how far the state is shifted."""
+        step = self._step
+        own = ((self.q, step.q), (self.p, step.p), (self.v, step.v))
+        return next((there for here, there in own if here is guess), guess)
 
     def solve(self, *pairs: tuple[SX, SX], watch: SX) -> None:
         self.pairs += pairs

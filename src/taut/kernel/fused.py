@@ -466,9 +466,6 @@ def _guesses(step: FusedStep, newtons: list[Newton]) -> ca.Function:
     """(q, p, v) → the memory before the first step: the methods' guesses, repeated."""
     symbols, guesses = (list(x) for x in zip(*step.guesses, strict=True))
     starts = [ca.substitute([n.unknowns], symbols, guesses)[0] for n in newtons]
-    starts = [
-        written_out(z, [*step.sums, *((s, SX.zeros(*s.shape)) for s in symbols)]) for z in starts
-    ]
     memory = ca.vertcat(*(ca.repmat(z, HISTORY) for z in starts)) if starts else SX(0, 1)
     return ca.Function("memory", [step.q, step.p, step.v], [ca.densify(memory)])
 
