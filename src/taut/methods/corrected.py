@@ -52,8 +52,8 @@ class Corrected(Wrapped):
     base : str or Method
         Any method of the catalogue, explicit ones included, or a method object.
     laws : list of `Law` or of expressions, optional
-        What to keep.  A list that `taut.conserved` returned stands for its independent laws;
-        without it they are looked for when a run begins.  ``[]`` corrects constraints alone.
+        What to keep; redundant ones do no harm.  Without it laws are looked for when a run begins.
+        ``[]`` corrects constraints alone.
     iterate : bool
         To round-off; otherwise one correction per step.
     norm : "mass" or "euclid"
@@ -165,7 +165,10 @@ class Corrected(Wrapped):
 
 
 def _listed(laws: Any) -> tuple[sp.Expr, ...] | None:
-    """Laws as expressions; of those that were found, the independent ones."""
+    """Laws as expressions.
+
+    Not the independent ones alone: on special motions they may depend on each other.
+    """
     if laws is None:
         return None
     if isinstance(laws, str) or not isinstance(laws, Iterable):
@@ -174,5 +177,4 @@ def _listed(laws: Any) -> tuple[sp.Expr, ...] | None:
             expected="a list of laws or expressions, as taut.conserved returns it",
             received=repr(laws)[:80],
         )
-    chosen = getattr(laws, "independent", laws)
-    return tuple(sp.sympify(getattr(x, "expression", x)) for x in chosen)
+    return tuple(sp.sympify(getattr(x, "expression", x)) for x in laws)
