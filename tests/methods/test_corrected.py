@@ -146,8 +146,8 @@ def test_both_integrals_of_a_flow_by_hand():
 def test_iterated_corrections_keep_laws_to_round_off(base, laws):
     run = kepler(taut.Corrected(base, laws, True))
     assert max(wander(run, laws)) < 4e-15
-    if base in ("rk4", "gauss-lobatto-4"):
-        assert run.ending.setbacks == [0]  # rounding is not taken for slow convergence
+    if base == "rk4":
+        assert run.certificate.iterations < 2.35  # rounding is not taken for slow convergence
 
 
 def test_one_step_leaves_the_square_of_what_it_corrects():
@@ -391,9 +391,9 @@ def test_continued_read_between_steps_and_in_a_batch(method):
 def test_what_is_held_is_what_the_run_began_with():
     """One correction leaves 1e−6 here: between its steps a run goes on towards its own start."""
     method = taut.Corrected("rk4", [ENERGY])
-    full, thin = kepler(method, 1, 60), kepler(method, 1, 60, every=20)
+    full, thin = kepler(method, 1, 60), kepler(method, 1, 60, every=3)
     assert wander(full, [ENERGY])[0] > 1e-8
-    np.testing.assert_allclose(thin.at(full.t[47]).q, full.q[47], atol=1e-14)
+    np.testing.assert_allclose(thin.at(full.t).q, full.q, atol=1e-13)
 
 
 def test_events_and_files(tmp_path):
