@@ -50,7 +50,7 @@ def test_paths_are_those_of_scipy(study):
         return [z[2], z[3], *(-z[:2] / np.hypot(*z[:2]) ** 3)]
 
     found = solve_ivp(pull, (0, 10), [*kepler.q0, *kepler.v0], "DOP853", t, rtol=1e-12, atol=1e-13)
-    np.testing.assert_allclose(kepler.exact(t), found.y[:2].T, atol=1e-9)
+    np.testing.assert_allclose(kepler.exact(t), found.y[:2].T, rtol=0, atol=1e-9)
 
     body = study["euler"]()
     run = body.simulate("dop853", every=100)
@@ -59,7 +59,7 @@ def test_paths_are_those_of_scipy(study):
         lambda _, x: np.cross(x, x / a) + k * np.array([x[1], -x[0], 0]),
         (0, body.duration), body.q0, "DOP853", run.t, rtol=1e-13, atol=1e-14,
     )  # fmt: skip
-    np.testing.assert_allclose(run.q, found.y.T, atol=1e-8)
+    np.testing.assert_allclose(run.q, found.y.T, rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", REGULAR)
