@@ -10,7 +10,7 @@ import sympy as sp
 import taut
 from taut.laws.dynamics import Dynamics
 from taut.laws.field import Field, primes
-from taut.laws.jets import Rates
+from taut.laws.rates import Rates
 from taut.laws.ring import Ring
 
 CASES = runpy.run_path(str(Path(__file__).with_name("cases.py")))["CASES"]

@@ -18,11 +18,11 @@ import sympy as sp
 from taut.errors import InputError, ModelError
 from taut.laws.dynamics import Dynamics, Moving
 from taut.laws.field import WORD, Field, primes
-from taut.laws.jets import Jet
 from taut.laws.law import Law
 from taut.laws.linear import Linear, Part
 from taut.laws.normal import FRESH, Normal, shown
 from taut.laws.proof import TooLarge, rate
+from taut.laws.rates import Jet
 from taut.laws.ring import tidy
 from taut.laws.symmetry import kind_of, symmetry_of
 from taut.model import Flow, System, t

@@ -36,12 +36,12 @@ from taut.laws.darboux import darboux
 from taut.laws.dynamics import Dynamics
 from taut.laws.field import WORD, primes
 from taut.laws.find import COLUMNS, Finder, conserved, generators
-from taut.laws.jets import Jet
 from taut.laws.law import Law, Laws
 from taut.laws.lie import _checked as checked_symmetry, is_model, lie_symmetries
 from taut.laws.linear import Linear, Part
 from taut.laws.normal import Normal, shown
 from taut.laws.proof import TooLarge
+from taut.laws.rates import Jet
 from taut.laws.recover import plain
 from taut.laws.search import Search
 from taut.laws.symmetries import LieSymmetry, Symmetries

@@ -26,10 +26,10 @@ from taut.laws.check import NORMAL_FORM, read, said, settings, small_enough
 from taut.laws.dynamics import Dynamics
 from taut.laws.field import WORD, Field, primes
 from taut.laws.find import generators, whole
-from taut.laws.jets import Jet, Rates
 from taut.laws.linear import Linear, Part
 from taut.laws.normal import FRESH, Normal, shown
 from taut.laws.proof import TooLarge
+from taut.laws.rates import Jet, Rates
 from taut.laws.search import Ansatz, Search
 from taut.laws.symmetries import LieSymmetry, Symmetries, parted
 from taut.laws.symmetry import tidied

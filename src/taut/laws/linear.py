@@ -24,7 +24,7 @@ import sympy as sp
 from taut.errors import InputError
 from taut.laws.dynamics import Dynamics, Moving
 from taut.laws.field import WORD, Field, primes
-from taut.laws.jets import Jet, Rates
+from taut.laws.rates import Jet, Rates
 from taut.laws.recover import plain, solved
 from taut.laws.ring import Ring
 from taut.laws.search import SPARE, Ansatz

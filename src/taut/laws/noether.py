@@ -38,11 +38,11 @@ from taut.laws.check import (
 from taut.laws.dynamics import Dynamics
 from taut.laws.field import primes
 from taut.laws.find import generators, whole
-from taut.laws.jets import Jet, Rates
 from taut.laws.law import Law, Symmetry
 from taut.laws.linear import Linear, Part
 from taut.laws.normal import FRESH, Normal, shown
 from taut.laws.proof import TooLarge, rate
+from taut.laws.rates import Jet, Rates
 from taut.laws.ring import tidy
 from taut.laws.search import Ansatz, Search
 from taut.laws.symmetries import NoetherSymmetry, Symmetries, parted

@@ -28,10 +28,10 @@ from taut.laws.check import NORMAL_FORM, gradient_ranks, points_of
 from taut.laws.dynamics import Dynamics, Moving
 from taut.laws.field import WORD, primes
 from taut.laws.find import generators, whole
-from taut.laws.jets import Jet
 from taut.laws.law import Law, Laws
 from taut.laws.linear import Linear, Part
 from taut.laws.normal import Normal, shown
+from taut.laws.rates import Jet
 from taut.laws.ring import tidy
 from taut.laws.search import Search
 from taut.model import Flow, t
