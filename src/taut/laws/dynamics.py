@@ -11,6 +11,7 @@ a linear system that is solved at every point modulo p.  No matrix is ever inver
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,6 +22,7 @@ from flint import nmod_poly
 from taut.errors import ModelError
 from taut.laws.field import WORD, Field
 from taut.laws.ring import Point, Ring, tidy
+from taut.laws.triangle import Rung, triangular
 from taut.model import Flow, System, t
 
 OVERSAMPLED = 3  # times the points that are needed are drawn at once
@@ -48,10 +50,13 @@ class Moving:
 
 
 class Dynamics:
-    """Equations of motion, ready to be evaluated modulo a prime."""
+    """Equations of motion, ready to be evaluated modulo a prime.
 
-    def __init__(self, model: System | Flow) -> None:
-        self.model = model
+    Laws may be wanted `on` a level set only: there the given expressions vanish as well.
+    """
+
+    def __init__(self, model: System | Flow, on: Iterable[sp.Expr] = ()) -> None:
+        self.model, self.levels = model, list(on)
         self.mechanical = isinstance(model, System)
         self.forced = isinstance(model, System) and model.forced
         self.constraints: list[sp.Expr] = []
@@ -110,39 +115,35 @@ class Dynamics:
             found += [e for row in self.mass for e in row] + self.right
             found += [e for row in (*self.jacobian, *self.slopes) for e in row]
             found += [*self.constraints, *self.hidden, *self.bends]
-        return found
+        return [*found, *self.levels]
 
     @property
     def relations(self) -> list[sp.Expr]:
         """What vanishes on the variety."""
-        return [*self.constraints, *self.hidden]
+        return [*self.constraints, *self.hidden, *self.levels]
 
     @cached_property
-    def _ladder(self) -> list[tuple[sp.Expr, sp.Symbol]]:
-        """Constraints with the coordinate that each is solved for, in order."""
-        left, found = list(self.constraints), []
-        while left:
-            choice = self._last(left)
-            if choice is None:
-                raise ModelError(
-                    "no coordinates can be found that the constraints determine one by one",
-                    expected="constraints in an order in which each has a coordinate of its own",
-                    remedy="choose other coordinates; the search needs points of the constraints",
-                )
-            found.append(choice)
-            left.remove(choice[0])
-        return found[::-1]
+    def ladder(self) -> list[Rung]:
+        """Constraints in triangular form, in the order in which they are solved."""
+        return self._triangle(self.constraints, self.positions, "constraints", "coordinate")
 
-    def _last(self, left: list[sp.Expr]) -> tuple[sp.Expr, sp.Symbol] | None:
-        best = None
-        for e in left:
-            others = set().union(*(x.free_symbols for x in left if x is not e))
-            for x in self.positions:
-                if x in e.free_symbols and x not in others and e.is_polynomial(x):
-                    degree = sp.degree(e, x)
-                    if best is None or degree < best[0]:
-                        best = (degree, e, x)
-        return None if best is None else best[1:]
+    @cached_property
+    def steps(self) -> list[Rung]:
+        """The level sets in triangular form; with constraints they are solved for velocities."""
+        if self.constraints:
+            return []
+        return self._triangle(self.levels, self.state[::-1], "level sets", "variable")
+
+    def _triangle(self, equations: list[sp.Expr], variables, what: str, one: str) -> list[Rung]:
+        found = triangular(equations, list(variables))
+        if found is None:
+            raise ModelError(
+                f"the {what} cannot be solved one by one",
+                expected=f"polynomials of the {one}s, each with a {one} of its own in the end",
+                received=", ".join(map(str, equations))[:200],
+                remedy=f"choose other {one}s; the search needs points of the {what}",
+            )
+        return found
 
     # ---- points ------------------------------------------------------------------------------
 
@@ -165,8 +166,10 @@ class Dynamics:
             given[x] = np.broadcast_to(value, (size,)).astype(WORD)
         point = ring.sample(field, given)
         if self.constraints:
-            self._place(point)
+            self._place(point, self.ladder, self.constraints)
             self._make_tangent(point)
+        elif self.levels:
+            self._place(point, self.steps, self.levels)
         for base, k in ring.roots:
             point.root(base, k)
         rates = {x: point(e) for x, e in self.explicit.items()}
@@ -176,27 +179,32 @@ class Dynamics:
             rates[t] = np.ones(size, dtype=WORD)
         return Moving(point, rates)
 
-    def _place(self, point: Point) -> None:
-        """Solve the constraints one after the other."""
-        for e, x in self._ladder:
+    def _place(self, point: Point, ladder: list[Rung], equations: list[sp.Expr]) -> None:
+        """Solve equations one after the other."""
+        for e, x in ladder:
             rows = [point(c) for c in sp.Poly(e, x).all_coeffs()]
             value, fine = _roots(point.field, rows)
             point.good &= fine
             point.move({x: value})
+        for e in equations:
+            point.good &= point(e) == 0
 
     def _make_tangent(self, point: Point) -> None:
         """Change some of the velocities (or momenta) so that h = 0."""
-        f, w, c = point.field, self.rates_of, len(self.hidden)
-        slopes = np.array([[point(e) for e in row] for row in self.slopes]).transpose(2, 0, 1)
+        f, w = point.field, self.rates_of
+        wanted = [*self.hidden, *self.levels]
+        rows = [*self.slopes, *([e.diff(x) for x in w] for e in self.levels)]
+        c = len(wanted)
+        slopes = np.array([[point(e) for e in row] for row in rows]).transpose(2, 0, 1)
         _, pivots = f.reduced(slopes[np.argmax(point.good)])
         if len(pivots) < c:
             raise ModelError("constraints depend on each other", remedy="leave out redundant ones")
         # h is affine in the velocities (and in the momenta, if H is quadratic in them).
-        rest = np.array([point(e) for e in self.hidden]).T
+        rest = np.array([point(e) for e in wanted]).T
         change, good = f.solve(slopes[:, :, pivots], f.sub(WORD(0), rest)[:, :, None])
         point.good &= good
         point.move({w[j]: f.add(point(w[j]), change[:, k, 0]) for k, j in enumerate(pivots)})
-        for e in self.hidden:
+        for e in wanted:
             point.good &= point(e) == 0
 
     def _accelerations(self, point: Point) -> dict[sp.Symbol, np.ndarray]:

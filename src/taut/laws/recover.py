@@ -62,7 +62,7 @@ def _null_vectors(
     """The null vector on these functions for each of `groups` values of the parameters."""
     k = len(functions)
     need = k + MORE
-    each = 4 * need * 2 ** (len(ring.roots) + len(dynamics.constraints))
+    each = 4 * need * 2 ** (len(ring.roots) + len(dynamics.constraints) + len(dynamics.levels))
     given = {} if values is None else {s: np.repeat(v, each) for s, v in values.items()}
     drawn = dynamics._drawn(ring, field, groups * each, given, True)
     rates = np.array([drawn.rate(e) for e in functions])

@@ -49,8 +49,12 @@ class Ansatz:
 
     @property
     def columns(self) -> int:
-        """How many monomials there are, at most."""
-        return comb(len(self.generators) + self.degree, self.degree) + len(self.single)
+        """How many there are."""
+        count, time = len(self.generators), 0
+        if t in self.generators:
+            count, time = count - 1, min(self.time, self.degree)
+        each = (comb(count + k, k) for k in range(self.degree - time, self.degree + 1))
+        return sum(each) + len(self.single)
 
     def function(self, row: np.ndarray) -> sp.Expr:
         """The monomial with these exponents."""
