@@ -23,7 +23,7 @@ from taut.errors import (
 )
 
 if TYPE_CHECKING:
-    from taut.laws import Law, Laws, conserved
+    from taut.laws import Law, Laws, conserved, special_values
     from taut.march.dense import States
     from taut.march.events import Event
     from taut.march.simulate import simulate
@@ -65,14 +65,25 @@ _ROOMS = {
         "PreciseElement",
         "Projected", "Rattle", "SymplecticEuler", "SymplecticRK", "TimeElement", "register",
     ),
-    "taut.laws": ("Law", "Laws", "conserved"),
+    "taut.laws": ("Law", "Laws", "conserved", "special_values"),
     "taut.model": (
         "Equations", "Flow", "System", "Term", "coordinates", "momenta", "t", "velocities",
     ),
 }
 # fmt: on
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
-_OPEN = ("diagnose", "kernel", "laws", "march", "methods", "model", "papers", "problems", "show")
+_OPEN = (
+    "diagnose",
+    "files",
+    "kernel",
+    "laws",
+    "march",
+    "methods",
+    "model",
+    "papers",
+    "problems",
+    "show",
+)
 
 __all__ = [
     "Adaptive", "Baumgarte", "Composition", "ConstraintError", "EnergyMomentum", "Equations",
@@ -82,8 +93,8 @@ __all__ = [
     "ModelError",
     "PreciseElement", "Projected", "Rattle", "States", "StepError", "SymplecticEuler",
     "SymplecticRK", "System", "TautError", "Term", "TimeElement", "Trajectory", "UnknownName",
-    "__version__", "conserved", "coordinates", "load", "momenta", "register", "simulate", "t",
-    "velocities",
+    "__version__", "conserved", "coordinates", "load", "momenta", "register", "simulate",
+    "special_values", "t", "velocities",
 ]  # fmt: skip
 
 

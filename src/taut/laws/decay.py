@@ -7,6 +7,7 @@ holds at more points: D in general leads out of the polynomials, and the others 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -14,38 +15,50 @@ import sympy as sp
 from flint import nmod_mat, nmod_poly
 
 from taut.laws.dynamics import Dynamics, Moving
-from taut.laws.field import WORD, Field
+from taut.laws.field import WORD, Field, rational
 from taut.laws.search import Ansatz, table
 
-SMALL = 6  # whole numbers in λ
+SMALL = 6  # whole numbers in λ, with parameters
+LARGE = 1000  # and without them
 
 
-def eigenspaces(
-    ansatz: Ansatz, points: Moving
-) -> tuple[list[sp.Expr], list[tuple[int, np.ndarray]]]:
-    """(columns, [(λ, null vectors over them), …]) modulo p, without λ = 0."""
+@dataclass
+class Decaying:
+    """A law that decays, modulo p: D I = λ I for I with these functions."""
+
+    rate: int
+    functions: list[sp.Expr]
+    degree: int
+
+
+def decaying(ansatz: Ansatz, points: Moving) -> list[Decaying]:
+    """All of them in an ansatz, by degree, without λ = 0."""
     f = points.point.field
     found = table(ansatz, points)
     _, pivots = f.reduced(found.values)
     values, rates = found.values[:, pivots], found.rates[:, pivots]
     k = len(pivots)
-    columns = [found.functions[i] for i in pivots]
     square, regular = f.solve(values[None, :k], rates[None, :k])
     if not regular[0]:
-        return columns, []
+        return []
     matrix = nmod_mat(k, k, square[0].ravel().tolist(), f.p)
     roots = nmod_poly(list(matrix.charpoly()), f.p).roots()
-    spaces = []
+    degrees = ansatz.exponents.sum(axis=1)[pivots]
+    made = []
     for residue in sorted(int(root) for root, _ in roots):
         if residue:
-            null = f.null_space(f.sub(rates, f.mul(values, WORD(residue))))
-            if len(null):
-                spaces.append((residue, null))
-    return columns, spaces
+            for row in f.null_space(f.sub(rates, f.mul(values, WORD(residue)))):
+                used = np.flatnonzero(row)
+                functions = [found.functions[pivots[i]] for i in used]
+                made.append(Decaying(residue, functions, int(degrees[used].max())))
+    return sorted(made, key=lambda x: x.degree)
 
 
 def rate_of(residue: int, dynamics: Dynamics, values: dict, field: Field) -> sp.Expr | None:
-    """λ as a combination of the parameters with small whole numbers, halves or thirds."""
+    """λ: a number, or the parameters with small whole numbers, halves or thirds."""
+    plain = rational(residue, field.p)
+    if plain is not None and max(abs(plain[0]), plain[1]) < LARGE:
+        return sp.Rational(*plain)
     symbols = dynamics.parameters
     numbers = [int(values[s][0]) for s in symbols] + [1]
     for denominator in (1, 2, 3):

@@ -11,20 +11,23 @@ a linear system that is solved at every point modulo p.  No matrix is ever inver
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 import sympy as sp
 from flint import nmod_poly
 
 from taut.errors import ModelError
-from taut.laws.field import WORD, Field
+from taut.laws.field import WORD, Field, downwards
 from taut.laws.ring import Point, Ring, tidy
 from taut.laws.triangle import Rung, triangular
 from taut.model import Flow, System, t
 
+NOWHERE = "no points were found on the constraints, or the mass is singular there"
+TRIED = 200  # primes
 OVERSAMPLED = 3  # times the points that are needed are drawn at once
 
 
@@ -52,11 +55,18 @@ class Moving:
 class Dynamics:
     """Equations of motion, ready to be evaluated modulo a prime.
 
-    Laws may be wanted `on` a level set only: there the given expressions vanish as well.
+    Laws may be wanted `on` a level set only, where the given expressions vanish as well, and with
+    numbers for some of the parameters, which are `fixed`.
     """
 
-    def __init__(self, model: System | Flow, on: Iterable[sp.Expr] = ()) -> None:
-        self.model, self.levels = model, list(on)
+    def __init__(
+        self,
+        model: System | Flow,
+        on: Iterable[sp.Expr] = (),
+        fixed: Mapping[sp.Symbol, sp.Rational] | None = None,
+    ) -> None:
+        self.model, self.fixed = model, dict(fixed or {})
+        self.levels = [self._tidy(e) for e in on]
         self.mechanical = isinstance(model, System)
         self.forced = isinstance(model, System) and model.forced
         self.constraints: list[sp.Expr] = []
@@ -66,20 +76,23 @@ class Dynamics:
         else:
             self.state = list(model.variables)
             self.positions, self.rates_of = self.state, []
-            self.explicit = dict(zip(self.state, map(tidy, model.rhs), strict=True))
+            self.explicit = dict(zip(self.state, map(self._tidy, model.rhs), strict=True))
         occurring = set().union(*(e.free_symbols for e in self.expressions))
         self.parameters = sorted(occurring - {*self.state, t}, key=lambda s: s.name)
         self.timed = t in occurring
+
+    def _tidy(self, e: sp.Expr) -> sp.Expr:
+        return tidy(e).xreplace(self.fixed)
 
     # ---- equations ---------------------------------------------------------------------------
 
     def _of_system(self, model: System) -> None:
         q = list(model.coordinates)
         self.positions = q
-        energy = tidy(model.energy_function)
-        forces = [tidy(f) for f in model.forces]
+        energy = self._tidy(model.energy_function)
+        forces = [self._tidy(f) for f in model.forces]
         self.energy_function, self.forces = energy, forces
-        g = self.constraints = [tidy(e) for e in model.constraints]
+        g = self.constraints = [self._tidy(e) for e in model.constraints]
         if model.form == "lagrangian":
             w = list(model.velocities)
             self.explicit = dict(zip(q, w, strict=True))
@@ -106,6 +119,11 @@ class Dynamics:
         self.bends = [
             -sum((h.diff(x) * self.explicit[x] for x in q), h.diff(t)) for h in self.hidden
         ]
+
+    @property
+    def decays(self) -> bool:
+        """Whether laws that decay are to be expected."""
+        return not self.mechanical or self.forced
 
     @property
     def expressions(self) -> list[sp.Expr]:
@@ -147,6 +165,43 @@ class Dynamics:
 
     # ---- points ------------------------------------------------------------------------------
 
+    def fields(self, ring: Ring, count: int, block: int = 0) -> list[Field]:
+        """Fields of primes modulo which there are points; other ones in each `block`.
+
+        A rigid part of a mechanism, or a root of a number, has a place modulo every other prime
+        only.
+        """
+        numbers = [b for b, _ in ring.roots if not b.free_symbols & {*self.state, t}]
+        if not (self.constraints or self.levels or numbers):
+            return [Field(p, block) for p in islice(downwards(block), count)]
+        found = []
+        for p in islice(downwards(block), TRIED):
+            field = Field(p, block)
+            try:
+                self.moving(ring, field, 1, self.drawn(ring, field), True)
+            except ModelError as error:
+                if error.what != NOWHERE:
+                    raise
+                continue
+            found.append(Field(p, block))
+            if len(found) == count:
+                return found
+        raise ModelError(NOWHERE)
+
+    def drawn(self, ring: Ring, field: Field) -> dict[sp.Symbol, np.ndarray]:
+        """Random values of the parameters, such that roots of them exist."""
+        numbers = [x for x in ring.roots if not x[0].free_symbols & {*self.state, t}]
+        for _ in range(TRIED if self.parameters else 1):
+            chosen = {s: field.random(1) for s in self.parameters}
+            if not numbers:
+                return chosen
+            point = ring.sample(field, {t: field.random(1), **chosen})
+            for base, k in numbers:
+                point.root(base, k)
+            if point.good.all():
+                return chosen
+        raise ModelError(NOWHERE)
+
     def moving(self, ring: Ring, field: Field, count: int, parameters: dict, time: bool) -> Moving:
         """At least `count` random points of the variety, with rates."""
         size = OVERSAMPLED * count + 16
@@ -156,7 +211,7 @@ class Dynamics:
             if len(good) >= count:
                 return _kept(found, good[:count])
             size *= 2
-        raise ModelError("no points were found on the constraints, or the mass is singular there")
+        raise ModelError(NOWHERE)
 
     def _drawn(self, ring: Ring, field: Field, size: int, parameters: dict, time: bool) -> Moving:
         given = {x: field.random(size) for x in self.state}

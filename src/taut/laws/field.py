@@ -12,6 +12,8 @@ Source: Wang 1981, Proc. SYMSAC, 212 (rational reconstruction).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from math import isqrt
 
 import numpy as np
@@ -22,15 +24,16 @@ _ODD = (3, 5, 7)
 EXACT = 2**20  # terms: so many products of 16 bits add up below 2⁵³
 
 
+def downwards(block: int = 0) -> Iterator[int]:
+    """The suitable primes below 2³¹, the largest first; blocks have thousands of their own."""
+    for p in range(2**31 - 1 - block * 2**20, 2**30, -2):
+        if p % 4 == 3 and all(p % q != 1 for q in _ODD) and _is_prime(p):
+            yield p
+
+
 def primes(count: int, skip: int = 0) -> list[int]:
-    """The largest suitable primes below 2³¹; `skip` leaves out the first ones."""
-    found: list[int] = []
-    candidate = 2**31 - 1
-    while len(found) < count + skip:
-        if candidate % 4 == 3 and all(candidate % q != 1 for q in _ODD) and _is_prime(candidate):
-            found.append(candidate)
-        candidate -= 2
-    return found[skip:]
+    """So many of them; `skip` leaves out the first ones."""
+    return list(islice(downwards(), skip, skip + count))
 
 
 def _is_prime(n: int) -> bool:

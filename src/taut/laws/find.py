@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field as filled
 from itertools import combinations_with_replacement
 from typing import Any
@@ -13,9 +13,9 @@ import sympy as sp
 
 from taut.errors import InputError
 from taut.laws.complete import counted, statement
-from taut.laws.decay import eigenspaces, rate_of
+from taut.laws.decay import decaying, rate_of
 from taut.laws.dynamics import Dynamics
-from taut.laws.field import WORD, Field, primes
+from taut.laws.field import WORD, Field
 from taut.laws.jets import Work
 from taut.laws.law import Law, Laws, Symmetry
 from taut.laws.level import condition_of, levels_of
@@ -34,6 +34,7 @@ COLUMNS = 700  # of an ansatz that is chosen by itself
 DEEPEST = 4  # degree that it goes to
 CANCEL = 1  # degrees by which products may be higher than what is left of them
 PLAIN = ("energy", "momentum", "angular momentum")  # shown even if products of others give them
+VERIFYING = 2  # a block of primes that the search does not use
 FRESH = 40  # points modulo each of two other primes at which a law is checked
 SECONDS = 1.2e-9  # times the cube of the number of columns: what a search takes, roughly
 SHARE = 0.2  # of the budget for a bound
@@ -79,18 +80,24 @@ class Finder:
     """A search under way: what is known so far."""
 
     def __init__(
-        self, model: System | Flow, functions: Iterable[Any], time: int, on: Iterable[Any] = ()
+        self,
+        model: System | Flow,
+        functions: Iterable[Any],
+        time: int,
+        on: Iterable[Any] = (),
+        fixed: Mapping[sp.Symbol, sp.Rational] | None = None,
     ) -> None:
-        self.dynamics = levels_of(model, on) if on else Dynamics(model)
+        self.dynamics = levels_of(model, on) if on else Dynamics(model, fixed=fixed)
         read = getattr(model, "read", sp.sympify)
         self.functions = [tidy(read(e)) for e in functions]
         logs = self._logarithms() if not self.dynamics.mechanical else []
-        self.search = Search(self.dynamics, [*self.functions, *logs], time, primes(1)[0])
+        self.search = Search(self.dynamics, [*self.functions, *logs], time)
         own = generators(self.dynamics, self.search)
         self.basis = [*own, *(e for e in self.functions if e not in own)]
         self.logs = [e for e in logs if e not in self.basis]
         self.time = time
         self.found: list[Found] = []
+        self.still: list[Found] = []  # constant wherever one can get: ± the area of a rigid part
         self.laws_functions: list[sp.Expr] = []
 
     def _logarithms(self) -> list[sp.Expr]:
@@ -138,7 +145,9 @@ class Finder:
                 simple = [x.terms for x in (*self.found, *added) if x.terms]
                 law = self._recovered([columns[k] for k in chosen], residues.tolist(), simple)
                 if law is not None:
-                    added.append(Found(presented(law), degree, terms=law))
+                    made = Found(presented(law), degree, terms=law)
+                    moves = not self.dynamics.relations or self.independent([made])
+                    (added if moves else self.still).append(made)
         except KeyboardInterrupt:
             self.found += added
             raise
@@ -152,11 +161,11 @@ class Finder:
         for law in order:
             if self._kind(law)[0] in PLAIN:
                 continue
-            rest = [x for x in self.found if x is not law]
+            rest = [x for x in (*self.found, *self.still) if x is not law]
             points = self.search.moving(self._products(degree + CANCEL, rest) + 8)
             known = self._values(points, degree + CANCEL, rest)
             if not _independent(points.point.field, known, [points(law.expression)]):
-                self.found = rest
+                self.found = [x for x in self.found if x is not law]
 
     def _kind(self, law: Found) -> tuple[str, Symmetry | None]:
         points = self.search.moving(8)
@@ -189,14 +198,14 @@ class Finder:
 
     def _powers(self, degree: int, laws: list[Found] | None = None):
         """Which of the laws found to multiply, up to this degree."""
-        laws = self.found if laws is None else laws
+        laws = [*self.found, *self.still] if laws is None else laws
         for count in range(degree + 1):
             for chosen in combinations_with_replacement(range(len(laws)), count):
                 if sum(laws[i].degree for i in chosen) <= degree:
                     yield chosen
 
     def _values(self, points, degree: int, laws: list[Found] | None = None) -> list[np.ndarray]:
-        laws = self.found if laws is None else laws
+        laws = [*self.found, *self.still] if laws is None else laws
         f = points.point.field
         values = [points(x.expression) for x in laws]
         made = []
@@ -226,20 +235,17 @@ class Finder:
         """Laws I e^{−λt}, see `taut.laws.decay`."""
         search = self.search
         ansatz = Ansatz(tuple(self.basis), degree, 0)
-        columns, spaces = eigenspaces(ansatz, search.moving(ansatz.columns + SPARE))
-        for residue, null in spaces:
-            lam = rate_of(residue, self.dynamics, search.parameters, search.field)
+        for x in decaying(ansatz, search.moving(ansatz.columns + SPARE)):
+            lam = rate_of(x.rate, self.dynamics, search.parameters, search.field)
             if lam is None:
                 continue
-            for row in null:
-                functions = [columns[i] for i in np.flatnonzero(row)]
-                numbers = coefficients(self.dynamics, search.ring, functions, lam)
-                if numbers is not None:
-                    terms = dict(zip(functions, numbers, strict=True))
-                    law = presented(terms) * sp.exp(-lam * t)
-                    self._widened(law)
-                    if self.verified(law):
-                        self._pruned([Found(law, degree, lam)], degree)
+            numbers = coefficients(self.dynamics, search.ring, x.functions, lam)
+            if numbers is not None:
+                terms = dict(zip(x.functions, numbers, strict=True))
+                law = presented(terms) * sp.exp(-lam * t)
+                self._widened(law)
+                if self.verified(law):
+                    self._pruned([Found(law, x.degree, lam)], x.degree)
 
     def _widened(self, law: sp.Expr) -> None:
         """Let the ring know e^{λt}."""
@@ -252,11 +258,9 @@ class Finder:
 
     def verified(self, law: sp.Expr) -> bool:
         """D I = 0 at random points modulo two primes that the search did not use."""
-        d = self.dynamics
-        for p in primes(2, skip=8):
-            f = Field(p, seed=2)
-            own = {s: f.random(1) for s in d.parameters}
-            if d.moving(self.search.ring, f, FRESH, own, True).rate(law).any():
+        d, ring = self.dynamics, self.search.ring
+        for f in d.fields(ring, 2, block=VERIFYING):
+            if d.moving(ring, f, FRESH, d.drawn(ring, f), True).rate(law).any():
                 return False
         return True
 
@@ -427,7 +431,7 @@ def _searched(finder: Finder, degree: int | None, budget: float, progress: Any) 
                 bar.add(size)
                 if degree is None and finder.settled:
                     break
-            if finder.time and (not finder.dynamics.mechanical or finder.dynamics.forced):
+            if finder.time and finder.dynamics.decays:
                 finder.decaying(min(last, 2))
             finder.complete_seeds(last)
     except KeyboardInterrupt:

@@ -35,7 +35,7 @@ import numpy as np
 import sympy as sp
 
 from taut.laws.dynamics import Dynamics
-from taut.laws.field import WORD, Field, primes
+from taut.laws.field import WORD, Field
 from taut.laws.ring import Ring
 from taut.laws.series import Lines, origin_of
 from taut.model import System, t
@@ -177,12 +177,12 @@ class Jets:
 class Setting:
     """A model at one random point modulo p, and how its time reversal splits what is unknown."""
 
-    def __init__(self, dynamics: Dynamics, time: bool, prime: int | None = None) -> None:
+    def __init__(self, dynamics: Dynamics, time: bool) -> None:
         self.dynamics, self.time = dynamics, time
         known = [*dynamics.state, *dynamics.parameters, t]
         self.ring = Ring(dynamics.expressions, known)
-        self.field = Field(prime or primes(1, skip=12)[0], seed=4)
-        self.parameters = {s: self.field.random(1) for s in dynamics.parameters}
+        (self.field,) = dynamics.fields(self.ring, 1, block=4)
+        self.parameters = dynamics.drawn(self.ring, self.field)
         self.origin = origin_of(dynamics, self.ring, self.field, self.parameters)
         self.speeds = len(dynamics.rates_of) - len(dynamics.constraints)
         self.width = self.speeds + time

@@ -14,7 +14,6 @@ import sympy as sp
 
 from taut.errors import InputError, ModelError
 from taut.laws.dynamics import Dynamics
-from taut.laws.field import Field, primes
 from taut.laws.ring import Ring, tidy
 from taut.model import Flow, System, t
 
@@ -62,9 +61,10 @@ def _ring(d: Dynamics, more: list[sp.Expr]) -> Ring:
 
 def _changes(d: Dynamics, ring: Ring, e: sp.Expr) -> bool:
     """Whether D e is anything but zero at random points."""
-    field = Field(primes(1, skip=10)[0], seed=6)
-    symbols = {*d.parameters, *(e.free_symbols - {*d.state, t})}
-    own = {s: field.random(1) for s in sorted(symbols, key=str)}
+    (field,) = d.fields(ring, 1, block=3)
+    own = d.drawn(ring, field)
+    more = sorted(e.free_symbols - {*d.state, *own, t}, key=str)
+    own |= {s: field.random(1) for s in more}
     return bool(d.moving(ring, field, POINTS, own, True).rate(e).any())
 
 

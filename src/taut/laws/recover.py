@@ -13,7 +13,7 @@ import numpy as np
 import sympy as sp
 
 from taut.laws.dynamics import Dynamics
-from taut.laws.field import WORD, Field, combined, primes, rational
+from taut.laws.field import WORD, Field, combined, rational
 from taut.laws.ring import Ring
 
 MORE = 3  # points beyond those that are needed
@@ -28,16 +28,17 @@ def coefficients(
     """Exact c with Σ c·D(function) = λ Σ c·function, the last of them 1; None if none was found."""
     if dynamics.parameters:
         return _fitted(dynamics, ring, functions, lam)
-    columns, moduli = [], []
-    for p in primes(PRIMES):
-        found = _null_vectors(dynamics, ring, functions, Field(p), lam, 1)
+    columns, moduli, last = [], [], None
+    for field in dynamics.fields(ring, PRIMES):
+        found = _null_vectors(dynamics, ring, functions, field, lam, 1)
         if found is None:
             return None
         columns.append(found[0].tolist())
-        moduli.append(p)
+        moduli.append(field.p)
         numbers = [_number(residues, moduli) for residues in zip(*columns, strict=True)]
-        if all(x is not None for x in numbers) and (len(moduli) > 1 or _small(numbers)):
+        if all(x is not None for x in numbers) and (numbers == last or _small(numbers)):
             return numbers
+        last = numbers
     return None
 
 
@@ -94,7 +95,7 @@ def _null_vectors(
 
 def _fitted(dynamics: Dynamics, ring: Ring, functions, lam) -> list[sp.Expr] | None:
     symbols = dynamics.parameters
-    field = Field(primes(1)[0], seed=1)
+    (field,) = dynamics.fields(ring, 1, block=1)
     known: dict[str, np.ndarray] = {}
     vectors: np.ndarray | None = None
     values: dict = {}

@@ -17,7 +17,7 @@ import numpy as np
 import sympy as sp
 
 from taut.laws.dynamics import Dynamics, Moving
-from taut.laws.field import WORD, Field
+from taut.laws.field import WORD
 from taut.laws.ring import Ring
 from taut.model import t
 
@@ -113,12 +113,12 @@ class Candidate:
 class Search:
     """A model in a ring of functions; see the module's head."""
 
-    def __init__(self, dynamics: Dynamics, functions=(), time: int = 2, prime: int = 0) -> None:
+    def __init__(self, dynamics: Dynamics, functions=(), time: int = 2) -> None:
         self.dynamics, self.time = dynamics, time
         known = [*dynamics.state, *dynamics.parameters, t]
         self.ring = Ring([*dynamics.expressions, *functions], known)
-        self.field = Field(prime)
-        self.parameters = {s: self.field.random(1) for s in dynamics.parameters}
+        (self.field,) = dynamics.fields(self.ring, 1)
+        self.parameters = dynamics.drawn(self.ring, self.field)
 
     def moving(self, count: int) -> Moving:
         """Random points of the variety."""
@@ -135,7 +135,7 @@ class Search:
         rates = found.rates[:, pivots]
         null = f.null_space(rates)
         if self.parameters and len(null) > 2:
-            other = {s: f.random(1) for s in self.parameters}
+            other = self.dynamics.drawn(self.ring, f)
             count = ansatz.columns + SPARE
             again = table(ansatz, self.dynamics.moving(self.ring, f, count, other, True))
             both = np.vstack([rates, again.rates[:, pivots]])

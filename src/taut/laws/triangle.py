@@ -35,8 +35,8 @@ def triangular(equations: list[sp.Expr], variables: list[sp.Symbol]) -> list[Run
 def _single(left: list[sp.Expr], variables: list[sp.Symbol]) -> Rung | None:
     """The equation that is of lowest degree in a variable that no other has."""
     best = None
-    for e in left:
-        others = set().union(*(x.free_symbols for x in left if x is not e))
+    for k, e in enumerate(left):
+        others = set().union(*(x.free_symbols for i, x in enumerate(left) if i != k))
         for x in variables:
             if x in e.free_symbols and x not in others and e.is_polynomial(x):
                 degree = sp.degree(e, x)
