@@ -39,36 +39,20 @@ def simplest(terms: Terms, known: Sequence[Terms]) -> dict[sp.Expr, sp.Expr]:
     """
     best, least = dict(terms), _size(terms)
     symbols = set().union(*(x.free_symbols for x in terms.values()))
-    if not symbols or len(terms) > WIDE:
-        return best
-    tried = set()
-    for first in terms.values():
-        scaled = {e: sp.cancel(x / first) for e, x in terms.items()}
-        for law in known:
-            shared: Counter[sp.Expr] = Counter()
-            for e in set(law) & set(scaled):
-                shared.update(_summands(sp.cancel(scaled[e] / law[e])))
-            for factor, times in shared.items():
-                if times < 2 or (first, factor) in tried:
-                    continue
-                tried.add((first, factor))
-                new = {e: scaled.get(e, sp.Integer(0)) for e in {**scaled, **law}}
-                for e, x in law.items():
-                    new[e] = sp.cancel(new[e] - factor * x)
+    if not symbols or least[0] == len(terms) or len(terms) > WIDE:
+        return best  # where every coefficient is one term there is nothing to take out
+    own = cleared(terms)
+    for law in known:
+        shared: Counter[sp.Expr] = Counter()
+        for e in set(law) & set(own):
+            shared.update(sp.Add.make_args(sp.expand(own[e] / law[e])))
+        for factor, times in shared.items():
+            if times > 1:
+                new = {e: sp.expand(own.get(e, 0) - factor * law.get(e, 0)) for e in {**own, **law}}
                 new = {e: x for e, x in new.items() if x != 0}
-                size = _size(new) if new else least
-                if size < least:
+                if new and (size := _size(new)) < least:
                     best, least = new, size
     return best
-
-
-def _summands(x: sp.Expr) -> set[sp.Expr]:
-    """Parts of a coefficient: by the terms of its numerator, and by partial fractions."""
-    found = set(sp.Add.make_args(sp.expand(x)))
-    for s in x.free_symbols:
-        if sp.denom(x).has(s):
-            found |= set(sp.Add.make_args(sp.apart(x, s)))
-    return {y for y in found if y != 0}
 
 
 def _size(terms: Terms) -> tuple[int, int]:
