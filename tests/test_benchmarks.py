@@ -148,3 +148,17 @@ def test_the_best_of_a_family_and_its_target():
         (pytest.approx(2), True),
         (pytest.approx(2 / 15), False),
     ]
+
+
+@pytest.mark.parametrize("name", ["oscillator", "gyrostat", "spherical_pendulum"])
+def test_three_roads_lead_to_as_many_laws(name):
+    roads = import_module("laws")
+    count, _ = roads.by_primes(name, 2)
+    assert roads.by_sympy(name, 2) == roads.by_svd(name, 2) == count > 0
+    assert roads.row(name)[0] == name
+
+
+def test_a_road_that_takes_too_long_is_stopped(monkeypatch):
+    roads = import_module("laws")
+    monkeypatch.setattr(roads, "LIMIT", 0.05)
+    assert roads.limited(roads.by_svd, "kovalevskaya", 4) is None
