@@ -22,7 +22,11 @@ def cleared(terms: Terms) -> dict[sp.Expr, sp.Expr]:
     common = whole[0]
     for x in whole[1:]:
         common = sp.gcd(common, x)
-    return {e: sp.expand(sp.cancel(x / common)) for e, x in zip(terms, whole, strict=True)}
+    found = {e: sp.expand(sp.cancel(x / common)) for e, x in zip(terms, whole, strict=True)}
+    parts = [y for x in found.values() for y in sp.Add.make_args(x)]
+    if 2 * sum(y.could_extract_minus_sign() for y in parts) > len(parts):
+        return {e: -x for e, x in found.items()}  # more plus than minus signs
+    return found
 
 
 def presented(terms: Terms) -> sp.Expr:
