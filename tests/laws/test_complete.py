@@ -94,6 +94,19 @@ def test_no_bound_without_t_where_the_model_has_it():
     assert integral_bound(Dynamics(moved), 1, True).count == 6
 
 
+def test_constraints_that_move_have_the_bound_of_an_angle():
+    """A ring of radius 1 around (t², 0), with constraints and without."""
+    (a,) = taut.coordinates("a")
+    (w,) = taut.velocities([a])
+    t, well = taut.t, Y
+    ring = taut.System(Q, mass=1, potential=well, constraints=[(X - t**2) ** 2 + Y**2 - 1])
+    place = [t**2 + sp.cos(a), sp.sin(a)]
+    speed = [e.diff(t) + e.diff(a) * w for e in place]
+    angle = taut.System([a], lagrangian=sum(e**2 for e in speed) / 2 - place[1])
+    counts = [integral_bound(Dynamics(m), 2, True, 2).count for m in (ring, angle)]
+    assert counts == [2, 2]  # in the frame of the ring the pull is constant: 1 and an energy
+
+
 def test_a_bound_ends_where_the_work_does():
     assert integral_bound(Dynamics(PLANE["kepler"]), 2, True, work=Work(1e-6)) is None
     early = integral_bound(Dynamics(PLANE["kepler"]), 2, True, work=Work(0.06))
@@ -222,6 +235,7 @@ def test_a_law_that_is_left_out_is_missed(name, missing):
 def test_laws_outside_the_functions_are_told_of():
     laws = taut.conserved(PLANE["oscillator"])
     assert "found 2, bound 6: more exist outside degree ≤ 2 in x, y" in laws.complete
+    assert [x.degree for x in laws.bounds if x.time] == [1]
     t = taut.t
     more = taut.conserved(PLANE["oscillator"], functions=[sp.sin(t), sp.cos(t)], degree=2)
     assert more.rank == 4

@@ -2,6 +2,7 @@
 
 import runpy
 import sys
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,12 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 import taut
 from taut.laws.dynamics import Dynamics
-from taut.laws.field import Field, primes
+from taut.laws.field import Field, downwards, primes
 from taut.laws.find import Finder, whole
 from taut.laws.present import presented, simplest
 from taut.laws.proof import proved
 from taut.laws.ring import Ring, tidy
+from taut.progress import Progress
 
 CASES = runpy.run_path(str(Path(__file__).with_name("cases.py")))["CASES"]
 CHECKED = "normal form"
@@ -212,6 +214,48 @@ def test_ctrl_c_keeps_what_the_last_degree_had_found(monkeypatch):
     assert [law.kind for law in laws] == ["energy", *["angular momentum"] * 2]
     assert "interrupted at degree 2" in laws.complete
     assert all(law.verified == CHECKED for law in laws)
+
+
+def test_ctrl_c_in_the_end_keeps_everything(monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        bounds = Finder._bounds
+        patch.setattr(
+            Finder, "_bounds", lambda self, n, s: interrupted() if s else bounds(self, n, s)
+        )
+        laws = taut.conserved(CASES["oscillator"]()[0])
+    assert len(laws) == 4
+    assert laws.complete.startswith("interrupted at the proofs; up to then complete")
+
+
+def test_long_work_is_announced_and_short_work_is_not(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with Progress(None, 10, "model") as bar:
+        bar.say("a moment")
+        assert capsys.readouterr().err == ""
+        bar.say("half an hour", seconds=1800)
+    assert "half an hour" in capsys.readouterr().err
+
+
+def test_numbers_of_many_digits_come_back():
+    x, y = q = taut.coordinates("x y")
+    (u, _), large = taut.velocities(q), 10**17 + 3
+    laws = taut.conserved(
+        taut.System(q, mass=1, potential=large * x**2 + y**4), degree=2, time=0, budget=0
+    )
+    assert any(sp.expand(law.expression - u**2 - 2 * large * x**2) == 0 for law in laws)
+
+
+def test_what_vanishes_modulo_the_primes_of_the_search_is_no_law():
+    (x,) = q = taut.coordinates("x")
+    (u,) = taut.velocities(q)
+    finder = Finder(taut.System(q, mass=1, potential=x**2), (), 0)
+    assert finder.verified(u**2 / 2 + x**2)
+    for block in (0, 1):
+        wrong = sp.prod(islice(downwards(block), 12)) * x
+        assert not finder.verified(u**2 / 2 + x**2 + wrong)
 
 
 def test_products_of_decaying_laws_are_left_out():

@@ -92,6 +92,8 @@ def test_values_that_are_chosen_by_themselves():
     equal = {(x.values["A"], x.values["B"]) for x in found if len(x.values) == 2}
     assert equal >= {(a, a) for a in rationals(6, 3) if a}
     assert all(a == b or 0 in (a, b) for a, b in equal)
+    (one,) = [x for x in found if x.values == {"A": 1, "B": 1}]
+    assert [law.kind for law in one.laws] == ["angular momentum", "hidden symmetry"]
 
 
 def test_where_the_model_has_no_meaning_is_passed_over():

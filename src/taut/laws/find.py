@@ -419,25 +419,27 @@ def _searched(finder: Finder, degree: int | None, budget: float, progress: Any) 
     sizes = {d: finder.ansatz(d).columns for d in range(1, (degree or DEEPEST) + 1)}
     if degree is None:
         sizes = {d: size for d, size in sizes.items() if d == 1 or size <= COLUMNS}
-    begin, last = clock.perf_counter(), 0
+    begin, last, stage = clock.perf_counter(), 0, "degree 1"
     try:
         with Progress(progress, sum(sizes.values()), finder.dynamics.model, "searching") as bar:
             for d, size in sizes.items():
                 if degree is None and d > 1 and clock.perf_counter() - begin > budget:
                     break
-                bar.say(f"degree {d}: {size} functions", SECONDS * size**3)
+                stage = f"degree {d}"
+                bar.say(f"{stage}: {size} functions", SECONDS * size**3)
                 finder.at(d)
                 last = d
                 bar.add(size)
                 if degree is None and finder.settled:
                     break
+            stage = "the last laws"
             if finder.time and finder.dynamics.decays:
                 finder.decaying(min(last, 2))
             finder.complete_seeds(last)
+        stage = "the proofs"
+        return finder.laws(last, SHARE * budget)
     except KeyboardInterrupt:
-        note = f"interrupted at degree {min(last + 1, max(sizes))}; up to then "
-        return finder.laws(last, note=note)
-    return finder.laws(last, SHARE * budget)
+        return finder.laws(last, note=f"interrupted at {stage}; up to then ")
 
 
 def _about(columns: int) -> str:

@@ -131,21 +131,18 @@ def special_values(
         )
     scan = Scan(model, whole("degree", degree, 1), whole("time", time, 0), functions)
     grid = scan.grid(values)
-    hits: dict[tuple, int] = {}
+    hits: dict[tuple, None] = {}
     with Progress(progress, len(grid), model, "special values") as bar:
         for chosen in grid:
             count = scan.count(chosen)
             if count is not None and any(a > b for a, b in zip(count, scan.general, strict=True)):
-                own, count = scan.narrowed(chosen, count)
-                hits[tuple(own.items())] = sum(count)
+                hits.setdefault(tuple(scan.narrowed(chosen, count).items()))
             bar.add(1)
     found = []
-    for key, count in hits.items():
-        parts = [other for other in hits if set(other) < set(key)]
-        if not any(hits[other] >= count for other in parts):
-            laws = scan.laws(dict(key), [dict(other) for other in parts])
-            if laws:
-                found.append(Special({s.name: x for s, x in key}, tuple(laws)))
+    for key in hits:
+        laws = scan.laws(dict(key), [dict(other) for other in hits if set(other) < set(key)])
+        if laws:
+            found.append(Special({s.name: x for s, x in key}, tuple(laws)))
     return Specials(found, len(grid), scan.ansatz.words())
 
 
@@ -229,14 +226,14 @@ class Scan:
         also = len(decaying(self.decaying, points)) if self.dynamics.decays else 0
         return len(self.pivots) - int(rank), also
 
-    def narrowed(self, values: Values, count: tuple[int, int]) -> tuple[Values, tuple[int, int]]:
+    def narrowed(self, values: Values, count: tuple[int, int]) -> Values:
         """Only the values that matter: without the others there are as many laws."""
         own = dict(values)
         for s in values:
             rest = {k: x for k, x in own.items() if k != s}
             if rest and self.count(rest) == count:
                 own = rest
-        return own, count
+        return own
 
     # ---- laws --------------------------------------------------------------------------------
 
