@@ -243,6 +243,28 @@ def test_laws_outside_the_functions_are_told_of():
     assert "more exist" not in more.complete
 
 
+def test_where_a_bound_says_there_is_more_the_search_goes_on():
+    """A law of degree six, which a search of degree four has not."""
+    well = (X**2 + 16 * Y**2) / 2 + X**2 * Y + sp.Rational(16, 3) * Y**3
+    laws = taut.conserved(taut.System(Q, mass=1, potential=well))
+    assert [(law.kind, law.degree) for law in laws] == [("energy", 3), ("hidden symmetry", 6)]
+    assert "every law without t of degree ≤ 4" in laws.complete
+    assert "more exist" not in laws.complete
+    less = taut.conserved(taut.System(Q, mass=1, potential=well), degree=4)
+    assert "found 3, bound 4: more exist outside degree ≤ 4" in less.complete
+
+
+@pytest.mark.slow
+def test_what_a_bound_says_of_three_bodies_on_a_line():
+    """Calogero's have two more laws of degree 2, and 5 independent ones: they are of degree 4."""
+    model = CASES["calogero"]()[0]
+    laws = taut.conserved(model)
+    assert "without t, of degree ≤ 2 in the velocities: found 5, bound 7" in laws.complete
+    more = taut.conserved(model, degree=4, time=0)
+    assert more.rank == 5
+    assert "locally every law without t is a function of these, 5" in more.complete
+
+
 def test_flows_with_all_their_laws_say_so():
     model, _, _ = CASES["gyrostat"]()
     laws = taut.conserved(model)

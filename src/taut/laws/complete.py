@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import sympy as sp
@@ -84,7 +85,7 @@ def counted(
     return made
 
 
-def statement(search: Search, ranks: tuple[int, int], words: str, made: list[Counted]) -> str:
+def statement(search: Search, ranks: tuple[int, int], words: str, made: Sequence[Counted]) -> str:
     """The theorems, or what was searched (`words`).
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field as filled
 from itertools import combinations_with_replacement
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 import sympy as sp
 
 from taut.errors import InputError
-from taut.laws.complete import counted, statement
+from taut.laws.complete import Counted, counted, statement
 from taut.laws.decay import decaying, rate_of
 from taut.laws.dynamics import Dynamics
 from taut.laws.field import WORD, Field
@@ -32,6 +32,7 @@ LARGEST = 40  # coordinates
 MOST = 4000  # columns at all
 COLUMNS = 700  # of an ansatz that is chosen by itself
 DEEPEST = 4  # degree that it goes to
+FARTHEST = 8  # and where a bound says that there is more
 CANCEL = 1  # degrees by which products may be higher than what is left of them
 PLAIN = ("energy", "momentum", "angular momentum")  # shown even if products of others give them
 VERIFYING = 2  # a block of primes that the search does not use
@@ -111,17 +112,18 @@ class Finder:
         most = len(self.dynamics.state) - len(self.dynamics.relations) - 1
         return len(self.independent([x for x in self.found if not x.expression.has(t)])) >= most
 
-    def ansatz(self, degree: int) -> Ansatz:
+    def ansatz(self, degree: int, time: int | None = None) -> Ansatz:
         """All monomials up to this degree."""
-        more = (t,) if self.time else ()
-        return Ansatz((*self.basis, *more), degree, self.time, tuple(self.logs))
+        time = self.time if time is None else time
+        more = (t,) if time else ()
+        return Ansatz((*self.basis, *more), degree, time, tuple(self.logs))
 
     # ---- one degree --------------------------------------------------------------------------
 
-    def at(self, degree: int) -> None:
+    def at(self, degree: int, time: int | None = None) -> None:
         """Add the laws of this degree that are no products of those found."""
         search, f = self.search, self.search.field
-        ansatz = self.ansatz(degree)
+        ansatz = self.ansatz(degree, time)
         columns, null = search.null_space(ansatz)
         if not len(null):
             return
@@ -264,7 +266,9 @@ class Finder:
                 return False
         return True
 
-    def laws(self, degree: int, seconds: float = 0.0, note: str = "") -> Laws:
+    def laws(
+        self, degree: int, farther: int = 0, bounds: Sequence[Counted] = (), note: str = ""
+    ) -> Laws:
         """What has been found, with symmetries, proofs and what is known of them together."""
         made = []
         for x in self.found:
@@ -274,12 +278,28 @@ class Finder:
             made.append(Law(x.expression, kind, x.degree, proof, symmetry, condition))
         chosen = self.independent()
         still = len(self.independent([x for x in self.found if not x.expression.has(t)]))
-        bounds = self._bounds(degree, seconds)
         words = self.ansatz(degree).words()
+        if farther > degree:
+            words = f"{words}, and degree ≤ {farther} without t"
         words = statement(self.search, (still, len(chosen)), words, bounds)
         return Laws(made, len(chosen), chosen, note + words, bounds)
 
-    def _bounds(self, degree: int, seconds: float) -> list:
+    def farther(
+        self, degree: int, bounds: list[Counted], seconds: float, until: float
+    ) -> tuple[int, list[Counted]]:
+        """Go on to higher degrees without t, as long as a bound says that there is more."""
+        for d in range(degree + 1, FARTHEST + 1):
+            met = all(x.complete for x in bounds if not x.time)
+            wide = self.ansatz(d, time=0).columns > COLUMNS
+            if met or wide or clock.perf_counter() > until:
+                return d - 1, bounds
+            before = len(self.found)
+            self.at(d, time=0)
+            if len(self.found) > before:
+                bounds = self.bounds(degree, seconds)
+        return FARTHEST, bounds
+
+    def bounds(self, degree: int, seconds: float) -> list[Counted]:
         """Jet bounds: first without t, if laws may be free of it, then with it."""
         expressions = [x.expression for x in self.found]
         work, made = Work(seconds), []
@@ -354,7 +374,8 @@ def conserved(
         `special_values` looks for.
     degree : int, optional
         Up to which monomials are tried.  Without it the degree grows to four, as long as there are
-        few enough of them and no more independent laws are possible.
+        few enough of them and no more independent laws are possible; and farther, without t, where
+        a bound says that there are more laws.
     time : int
         The highest power of t in a monomial; 0 leaves out laws that depend on time.
     functions : iterable of Expr
@@ -436,8 +457,13 @@ def _searched(finder: Finder, degree: int | None, budget: float, progress: Any) 
             if finder.time and finder.dynamics.decays:
                 finder.decaying(min(last, 2))
             finder.complete_seeds(last)
+            stage, reach = "the bounds", last
+            bounds = finder.bounds(last, SHARE * budget)
+            if degree is None:
+                bar.say("higher degrees, since there is more")
+                reach, bounds = finder.farther(last, bounds, SHARE * budget, begin + budget)
         stage = "the proofs"
-        return finder.laws(last, SHARE * budget)
+        return finder.laws(last, reach, bounds)
     except KeyboardInterrupt:
         return finder.laws(last, note=f"interrupted at {stage}; up to then ")
 
