@@ -39,6 +39,8 @@ def test_a_law_that_holds_on_a_level_set(top):
     known = M[2] * (M[0] ** 2 + M[1] ** 2) - 4 * M[0] * G[2]
     assert sp.expand(last.expression - known) == 0
     assert last.condition in str(laws)
+    assert str(taut.conserved(top, on=ALONG, time=0)) == str(laws)
+    assert str(taut.conserved(top, on=str(ALONG), time=0)) == str(laws)
 
 
 def test_its_rate_is_a_multiple_of_the_level(top):

@@ -361,7 +361,7 @@ def conserved(
     degree: int | None = None,
     time: int = 2,
     functions: Iterable[Any] = (),
-    on: Iterable[Any] = (),
+    on: Any = (),
     budget: float = 5.0,
     progress: Any = None,
 ) -> Laws:
@@ -380,7 +380,7 @@ def conserved(
         The highest power of t in a monomial; 0 leaves out laws that depend on time.
     functions : iterable of Expr
         More functions to build laws from, besides those that occur in the equations.
-    on : iterable of Expr
+    on : Expr or iterable of Expr
         Laws that hold only where these expressions vanish are found as well.  The set where they do
         must be invariant.
     budget : float
@@ -423,7 +423,8 @@ def conserved(
             remedy="search a smaller model of the same kind",
         )
     degree = None if degree is None else whole("degree", degree, 1)
-    finder = Finder(model, functions, whole("time", time, 0), list(on))
+    levels = [on] if isinstance(on, sp.Expr | str) else list(on)
+    finder = Finder(model, functions, whole("time", time, 0), levels)
     if degree is not None and (size := finder.ansatz(degree).columns) > MOST:
         raise InputError(
             f"degree {degree} takes too many monomials",
