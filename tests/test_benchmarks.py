@@ -209,3 +209,17 @@ def test_the_table_of_costs_has_its_place_on_the_page(tmp_path, monkeypatch):
     before, after = (p.read_text().partition(f"{paste.CORRECTIONS}\n") for p in (page, copy))
     assert before[:2] == after[:2]
     assert after[2] == "| new |\n<!-- end -->\n"
+
+
+@pytest.mark.parametrize("name", ["oscillator", "gyrostat", "spherical_pendulum"])
+def test_three_roads_lead_to_as_many_laws(name):
+    roads = import_module("laws")
+    count, _ = roads.by_primes(name, 2)
+    assert roads.by_sympy(name, 2) == roads.by_svd(name, 2) == count > 0
+    assert roads.row(name)[0] == name
+
+
+def test_a_road_that_takes_too_long_is_stopped(monkeypatch):
+    roads = import_module("laws")
+    monkeypatch.setattr(roads, "LIMIT", 0.05)
+    assert roads.limited(roads.by_svd, "kovalevskaya", 4) is None

@@ -416,3 +416,42 @@ def test_laws_are_printed_as_a_table_as_formulas_and_for_machines(command):
     code, _, text = command("laws", "spherical-pendulum", "--degree", "0")
     assert code != 0
     assert "degree" in text
+
+
+def test_laws_of_a_model_in_a_file(command, tmp_path):
+    file = tmp_path / "models.py"
+    file.write_text(
+        "import taut\n"
+        "x, y = q = taut.coordinates('x y')\n"
+        "well = taut.System(q, mass=1, potential=x**2 + y**2)\n"
+        "spin = taut.Flow(q, [y, -x])\n"
+    )
+    code, text, _ = command("laws", f"{file}:well")
+    assert code == 0
+    assert "angular momentum" in text
+    _, text, _ = command("laws", f"{file}:spin", "--json")
+    found = json.loads(text)
+    assert (found["problem"], found["rank"]) == ("spin", 1)
+    code, _, text = command("laws", str(file))
+    assert code == 2
+    assert "makes 2 models" in text
+    assert "well, spin" in text
+    code, _, text = command("laws", f"{file}:wall")
+    assert code == 2
+    assert "did you mean 'well'?" in text
+    for name, program, word in [
+        ("none.py", None, "there is no file"),
+        ("bad.py", "1 / 0", "ZeroDivisionError"),
+        ("empty.py", "x = 1", "makes no models"),
+        ("wrong.py", "import taut\ntaut.Flow([], [])", "variables of a flow"),
+    ]:
+        if program is not None:
+            (tmp_path / name).write_text(program)
+        code, _, text = command("laws", str(tmp_path / name))
+        assert code == 2
+        assert word in text
+    (tmp_path / "one.py").write_text(file.read_text().rpartition("spin")[0])
+    assert command("laws", str(tmp_path / "one.py"))[0] == 0
+    code, _, text = command("laws", "pendulums")
+    assert code == 2
+    assert "there is no problem called" in text

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         hojman,
         lie_symmetries,
         noether,
+        special_values,
     )
     from taut.march.dense import States
     from taut.march.events import Event
@@ -78,7 +79,7 @@ _ROOMS = {
     ),
     "taut.laws": (
         "Law", "Laws", "Symmetries", "absorbed", "casimirs", "conserved", "hojman",
-        "lie_symmetries", "noether",
+        "lie_symmetries", "noether", "special_values",
     ),
     "taut.model": (
         "Equations", "Flow", "System", "Term", "coordinates", "momenta", "t", "velocities",
@@ -86,7 +87,18 @@ _ROOMS = {
 }
 # fmt: on
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
-_OPEN = ("diagnose", "kernel", "laws", "march", "methods", "model", "papers", "problems", "show")
+_OPEN = (
+    "diagnose",
+    "files",
+    "kernel",
+    "laws",
+    "march",
+    "methods",
+    "model",
+    "papers",
+    "problems",
+    "show",
+)
 
 __all__ = [
     "Adaptive", "Baumgarte", "Composition", "ConstraintError", "Corrected", "EnergyMomentum",
@@ -99,7 +111,7 @@ __all__ = [
     "SymplecticRK", "System", "TautError", "Term", "TimeElement", "Trajectory", "UnknownName",
     "__version__", "absorbed", "casimirs", "conserved", "coordinates", "hojman",
     "lie_symmetries", "load", "momenta", "noether", "register",
-    "simulate", "t", "velocities",
+    "simulate", "special_values", "t", "velocities",
 ]  # fmt: skip
 
 

@@ -82,7 +82,8 @@ def parser() -> argparse.ArgumentParser:
     listed = command("problems", _problems, "list the problems, or tell what is known about one")
     listed.add_argument("name", nargs="?", metavar="NAME")
     laws = command("laws", _laws, "find the conserved quantities of a problem, and prove them")
-    laws.add_argument("name", metavar="NAME", help="a problem, see `taut problems`")
+    laws.add_argument("name", metavar="NAME",
+                      help="a problem, or FILE.py:NAME for a model of your own")  # fmt: skip
     laws.add_argument("--degree", type=int, metavar="D",
                       help="of the polynomials tried (default: grows by itself)")  # fmt: skip
     shape = laws.add_mutually_exclusive_group()
@@ -151,17 +152,23 @@ def _run(chosen: argparse.Namespace) -> None:
 def _laws(chosen: argparse.Namespace) -> None:
     import json
 
+    from taut.files.python import is_place, model_of
     from taut.laws import conserved
     from taut.problems import problem
 
-    given = problem(chosen.name)
-    found = conserved(given.system, degree=chosen.degree)
+    if is_place(chosen.name):
+        name, model = model_of(chosen.name)
+        title = chosen.name
+    else:
+        given = problem(chosen.name)
+        name, model, title = given.name, given.system, given.title
+    found = conserved(model, degree=chosen.degree)
     if chosen.json:
-        print(json.dumps({"problem": given.name, **found.to_dict()}, indent=2, ensure_ascii=False))
+        print(json.dumps({"problem": name, **found.to_dict()}, indent=2, ensure_ascii=False))
     elif chosen.latex:
         print("\n".join(law.latex() for law in found))
     else:
-        print(f"{given.title}\n{found}")
+        print(f"{title}\n{found}")
 
 
 def _demo(chosen: argparse.Namespace) -> None:

@@ -75,3 +75,15 @@ def test_larger_ones_from_several_primes(x):
     moduli = primes(4)
     residues = [Field(p).number(Rational(x.numerator, x.denominator)) for p in moduli]
     assert rational(*combined(residues, moduli)) == (x.numerator, x.denominator)
+
+
+@pytest.mark.parametrize("size", [1, 7, 300])
+def test_products_of_matrices(size):
+    f = Field(P)
+    a, b = f.random(5, size), f.random(size, 4)
+    a[0], b[:, 0] = P - 1, P - 1  # the largest there are
+    wanted = [
+        [sum(int(x) * int(y) for x, y in zip(row, column, strict=True)) % P for column in b.T]
+        for row in a
+    ]
+    assert f.dot(a, b).tolist() == wanted

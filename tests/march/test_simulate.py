@@ -10,7 +10,8 @@ import pytest
 import sympy as sp
 
 import taut
-from taut.march import loop, progress
+from taut import progress
+from taut.march import loop
 
 x, y, a, b = taut.coordinates("x y a b")
 METHODS = [

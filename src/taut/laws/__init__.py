@@ -8,10 +8,11 @@ from taut.laws.law import Law, Laws, Symmetry
 from taut.laws.lie import lie_symmetries
 from taut.laws.noether import noether
 from taut.laws.poisson import absorbed, casimirs
+from taut.laws.special import Special, Specials, special_values
 from taut.laws.symmetries import LieSymmetry, NoetherSymmetry, Symmetries
 
 __all__ = [
-    "HojmanLaw", "Law", "Laws", "LieSymmetry", "NoetherSymmetry", "Symmetries", "Symmetry",
-    "absorbed", "casimirs", "checked", "conserved", "darboux", "hojman", "lie_symmetries",
-    "multiplier", "noether",
+    "HojmanLaw", "Law", "Laws", "LieSymmetry", "NoetherSymmetry", "Special", "Specials",
+    "Symmetries", "Symmetry", "absorbed", "casimirs", "checked", "conserved", "darboux", "hojman",
+    "lie_symmetries", "multiplier", "noether", "special_values",
 ]  # fmt: skip

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from taut.errors import InputError, ModelError
+from taut.errors import InputError
 from taut.laws.dynamics import Dynamics, Moving
-from taut.laws.field import WORD, Field, primes
+from taut.laws.field import WORD
 from taut.laws.law import Law
 from taut.laws.linear import Linear, Part
 from taut.laws.normal import FRESH, Normal, shown
@@ -35,24 +35,7 @@ BY_POINTS = f"D I = 0 at {2 * FRESH} random points modulo two primes near 2³¹"
 
 def read(model: System | Flow, expression: Any) -> sp.Expr:
     """An expression in the model's own symbols, with exact numbers."""
-    if isinstance(model, System):
-        return tidy(model.read(expression))
-    try:
-        e = sp.sympify(expression)
-    except (sp.SympifyError, TypeError) as error:
-        raise InputError("this is not an expression", received=repr(expression)[:80]) from error
-    if not isinstance(e, sp.Expr):
-        raise InputError("this is not an expression", received=repr(expression)[:80])
-    known = {s.name: s for x in model.rhs for s in x.free_symbols}
-    known |= {x.name: x for x in model.variables} | {t.name: t}
-    unknown = sorted(s.name for s in e.free_symbols if s.name not in known)
-    if unknown:
-        raise ModelError(
-            f"the expression contains {', '.join(unknown)}, which the flow does not know",
-            expected="only " + ", ".join(sorted(known)),
-            received=str(e)[:120],
-        )
-    return tidy(e.xreplace({s: known[s.name] for s in e.free_symbols}))
+    return tidy(model.read(expression))
 
 
 def small_enough(model: Any) -> Any:
@@ -79,11 +62,11 @@ def with_values(dynamics: Dynamics, table: dict[sp.Symbol, sp.Rational]) -> Dyna
         return x.xreplace(table)
 
     d = copy(dynamics)
-    for name in ("_ladder",):
+    for name in ("ladder", "steps"):
         d.__dict__.pop(name, None)
     for name in (
         "explicit", "mass", "right", "constraints", "hidden", "jacobian", "slopes", "bends",
-        "energy_function", "forces",
+        "energy_function", "forces", "levels",
     ):  # fmt: skip
         if name in d.__dict__:
             setattr(d, name, put(getattr(d, name)))
@@ -118,8 +101,9 @@ def said(table: dict[sp.Symbol, sp.Rational]) -> str:
 
 def points_of(normal: Normal, count: int) -> Moving:
     """Random points of the variety modulo one prime."""
-    d, f = normal.dynamics, Field(primes(1, skip=10)[0], seed=6)
-    return d.moving(normal.ring, f, count, {s: f.random(1) for s in d.parameters}, True)
+    d = normal.dynamics
+    (f,) = d.fields(normal.ring, 1, block=8)
+    return d.moving(normal.ring, f, count, d.drawn(normal.ring, f), True)
 
 
 def checked(

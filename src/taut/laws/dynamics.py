@@ -11,18 +11,23 @@ a linear system that is solved at every point modulo p.  No matrix is ever inver
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 import sympy as sp
 from flint import nmod_poly
 
 from taut.errors import ModelError
-from taut.laws.field import WORD, Field
+from taut.laws.field import WORD, Field, downwards
 from taut.laws.ring import Point, Ring, tidy
+from taut.laws.triangle import Rung, triangular
 from taut.model import Flow, System, t
 
+NOWHERE = "no points were found on the constraints, or the mass is singular there"
+TRIED = 200  # primes
 OVERSAMPLED = 3  # times the points that are needed are drawn at once
 
 
@@ -48,10 +53,20 @@ class Moving:
 
 
 class Dynamics:
-    """Equations of motion, ready to be evaluated modulo a prime."""
+    """Equations of motion, ready to be evaluated modulo a prime.
 
-    def __init__(self, model: System | Flow) -> None:
-        self.model = model
+    Laws may be wanted `on` a level set only, where the given expressions vanish as well, and with
+    numbers for some of the parameters, which are `fixed`.
+    """
+
+    def __init__(
+        self,
+        model: System | Flow,
+        on: Iterable[sp.Expr] = (),
+        fixed: Mapping[sp.Symbol, sp.Rational] | None = None,
+    ) -> None:
+        self.model, self.fixed = model, dict(fixed or {})
+        self.levels = [self._tidy(e) for e in on]
         self.mechanical = isinstance(model, System)
         self.forced = isinstance(model, System) and model.forced
         self.constraints: list[sp.Expr] = []
@@ -61,20 +76,23 @@ class Dynamics:
         else:
             self.state = list(model.variables)
             self.positions, self.rates_of = self.state, []
-            self.explicit = dict(zip(self.state, map(tidy, model.rhs), strict=True))
+            self.explicit = dict(zip(self.state, map(self._tidy, model.rhs), strict=True))
         occurring = set().union(*(e.free_symbols for e in self.expressions))
         self.parameters = sorted(occurring - {*self.state, t}, key=lambda s: s.name)
         self.timed = t in occurring
+
+    def _tidy(self, e: sp.Expr) -> sp.Expr:
+        return tidy(e).xreplace(self.fixed)
 
     # ---- equations ---------------------------------------------------------------------------
 
     def _of_system(self, model: System) -> None:
         q = list(model.coordinates)
         self.positions = q
-        energy = tidy(model.energy_function)
-        forces = [tidy(f) for f in model.forces]
+        energy = self._tidy(model.energy_function)
+        forces = [self._tidy(f) for f in model.forces]
         self.energy_function, self.forces = energy, forces
-        g = self.constraints = [tidy(e) for e in model.constraints]
+        g = self.constraints = [self._tidy(e) for e in model.constraints]
         if model.form == "lagrangian":
             w = list(model.velocities)
             self.explicit = dict(zip(q, w, strict=True))
@@ -103,6 +121,11 @@ class Dynamics:
         ]
 
     @property
+    def decays(self) -> bool:
+        """Whether laws that decay are to be expected."""
+        return not self.mechanical or self.forced
+
+    @property
     def expressions(self) -> list[sp.Expr]:
         """Everything that the rates are made of, and what these were derived from."""
         found = list(self.explicit.values())
@@ -111,41 +134,74 @@ class Dynamics:
             found += [e for row in self.mass for e in row] + self.right
             found += [e for row in (*self.jacobian, *self.slopes) for e in row]
             found += [*self.constraints, *self.hidden, *self.bends]
-        return found
+        return [*found, *self.levels]
 
     @property
     def relations(self) -> list[sp.Expr]:
         """What vanishes on the variety."""
-        return [*self.constraints, *self.hidden]
+        return [*self.constraints, *self.hidden, *self.levels]
 
     @cached_property
-    def _ladder(self) -> list[tuple[sp.Expr, sp.Symbol]]:
-        """Constraints with the coordinate that each is solved for, in order."""
-        left, found = list(self.constraints), []
-        while left:
-            choice = self._last(left)
-            if choice is None:
-                raise ModelError(
-                    "no coordinates can be found that the constraints determine one by one",
-                    expected="constraints in an order in which each has a coordinate of its own",
-                    remedy="choose other coordinates; the search needs points of the constraints",
-                )
-            found.append(choice)
-            left.remove(choice[0])
-        return found[::-1]
+    def ladder(self) -> list[Rung]:
+        """Constraints in triangular form, in the order in which they are solved."""
+        return self._triangle(self.constraints, self.positions, "constraints", "coordinate")
 
-    def _last(self, left: list[sp.Expr]) -> tuple[sp.Expr, sp.Symbol] | None:
-        best = None
-        for e in left:
-            others = set().union(*(x.free_symbols for x in left if x is not e))
-            for x in self.positions:
-                if x in e.free_symbols and x not in others and e.is_polynomial(x):
-                    degree = sp.degree(e, x)
-                    if best is None or degree < best[0]:
-                        best = (degree, e, x)
-        return None if best is None else best[1:]
+    @cached_property
+    def steps(self) -> list[Rung]:
+        """The level sets in triangular form; with constraints they are solved for velocities."""
+        if self.constraints:
+            return []
+        return self._triangle(self.levels, self.state[::-1], "level sets", "variable")
+
+    def _triangle(self, equations: list[sp.Expr], variables, what: str, one: str) -> list[Rung]:
+        found = triangular(equations, list(variables))
+        if found is None:
+            raise ModelError(
+                f"the {what} cannot be solved one by one",
+                expected=f"polynomials of the {one}s, each with a {one} of its own in the end",
+                received=", ".join(map(str, equations))[:200],
+                remedy=f"choose other {one}s; the search needs points of the {what}",
+            )
+        return found
 
     # ---- points ------------------------------------------------------------------------------
+
+    def fields(self, ring: Ring, count: int, block: int = 0) -> list[Field]:
+        """Fields of primes modulo which there are points; other ones in each `block`.
+
+        A rigid part of a mechanism, or a root of a number, has a place modulo every other prime
+        only.
+        """
+        numbers = [b for b, _ in ring.roots if not b.free_symbols & {*self.state, t}]
+        if not (self.constraints or self.levels or numbers):
+            return [Field(p, block) for p in islice(downwards(block), count)]
+        found = []
+        for p in islice(downwards(block), TRIED):
+            field = Field(p, block)
+            try:
+                self.moving(ring, field, 1, self.drawn(ring, field), True)
+            except ModelError as error:
+                if error.what != NOWHERE:
+                    raise
+                continue
+            found.append(Field(p, block))
+            if len(found) == count:
+                return found
+        raise ModelError(NOWHERE)
+
+    def drawn(self, ring: Ring, field: Field) -> dict[sp.Symbol, np.ndarray]:
+        """Random values of the parameters, such that roots of them exist."""
+        numbers = [x for x in ring.roots if not x[0].free_symbols & {*self.state, t}]
+        for _ in range(TRIED if self.parameters else 1):
+            chosen = {s: field.random(1) for s in self.parameters}
+            if not numbers:
+                return chosen
+            point = ring.sample(field, {t: field.random(1), **chosen})
+            for base, k in numbers:
+                point.root(base, k)
+            if point.good.all():
+                return chosen
+        raise ModelError(NOWHERE)
 
     def moving(self, ring: Ring, field: Field, count: int, parameters: dict, time: bool) -> Moving:
         """At least `count` random points of the variety, with rates."""
@@ -156,7 +212,7 @@ class Dynamics:
             if len(good) >= count:
                 return _kept(found, good[:count])
             size *= 2
-        raise ModelError("no points were found on the constraints, or the mass is singular there")
+        raise ModelError(NOWHERE)
 
     def _drawn(self, ring: Ring, field: Field, size: int, parameters: dict, time: bool) -> Moving:
         given = {x: field.random(size) for x in self.state}
@@ -166,8 +222,10 @@ class Dynamics:
             given[x] = np.broadcast_to(value, (size,)).astype(WORD)
         point = ring.sample(field, given)
         if self.constraints:
-            self._place(point)
+            self._place(point, self.ladder, self.constraints)
             self._make_tangent(point)
+        elif self.levels:
+            self._place(point, self.steps, self.levels)
         for base, k in ring.roots:
             point.root(base, k)
         rates = {x: point(e) for x, e in self.explicit.items()}
@@ -177,27 +235,32 @@ class Dynamics:
             rates[t] = np.ones(size, dtype=WORD)
         return Moving(point, rates)
 
-    def _place(self, point: Point) -> None:
-        """Solve the constraints one after the other."""
-        for e, x in self._ladder:
+    def _place(self, point: Point, ladder: list[Rung], equations: list[sp.Expr]) -> None:
+        """Solve equations one after the other."""
+        for e, x in ladder:
             rows = [point(c) for c in sp.Poly(e, x).all_coeffs()]
             value, fine = _roots(point.field, rows)
             point.good &= fine
             point.move({x: value})
+        for e in equations:
+            point.good &= point(e) == 0
 
     def _make_tangent(self, point: Point) -> None:
         """Change some of the velocities (or momenta) so that h = 0."""
-        f, w, c = point.field, self.rates_of, len(self.hidden)
-        slopes = np.array([[point(e) for e in row] for row in self.slopes]).transpose(2, 0, 1)
+        f, w = point.field, self.rates_of
+        wanted = [*self.hidden, *self.levels]
+        rows = [*self.slopes, *([e.diff(x) for x in w] for e in self.levels)]
+        c = len(wanted)
+        slopes = np.array([[point(e) for e in row] for row in rows]).transpose(2, 0, 1)
         _, pivots = f.reduced(slopes[np.argmax(point.good)])
         if len(pivots) < c:
             raise ModelError("constraints depend on each other", remedy="leave out redundant ones")
         # h is affine in the velocities (and in the momenta, if H is quadratic in them).
-        rest = np.array([point(e) for e in self.hidden]).T
+        rest = np.array([point(e) for e in wanted]).T
         change, good = f.solve(slopes[:, :, pivots], f.sub(WORD(0), rest)[:, :, None])
         point.good &= good
         point.move({w[j]: f.add(point(w[j]), change[:, k, 0]) for k, j in enumerate(pivots)})
-        for e in self.hidden:
+        for e in wanted:
             point.good &= point(e) == 0
 
     def _accelerations(self, point: Point) -> dict[sp.Symbol, np.ndarray]:

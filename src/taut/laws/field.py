@@ -12,6 +12,8 @@ Source: Wang 1981, Proc. SYMSAC, 212 (rational reconstruction).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from math import isqrt
 
 import numpy as np
@@ -19,17 +21,19 @@ from flint import nmod_mat
 
 WORD = np.uint64
 _ODD = (3, 5, 7)
+EXACT = 2**20  # terms: so many products of 16 bits add up below 2⁵³
+
+
+def downwards(block: int = 0) -> Iterator[int]:
+    """The suitable primes below 2³¹, the largest first; blocks have thousands of their own."""
+    for p in range(2**31 - 1 - block * 2**20, 2**30, -2):
+        if p % 4 == 3 and all(p % q != 1 for q in _ODD) and _is_prime(p):
+            yield p
 
 
 def primes(count: int, skip: int = 0) -> list[int]:
-    """The largest suitable primes below 2³¹; `skip` leaves out the first ones."""
-    found: list[int] = []
-    candidate = 2**31 - 1
-    while len(found) < count + skip:
-        if candidate % 4 == 3 and all(candidate % q != 1 for q in _ODD) and _is_prime(candidate):
-            found.append(candidate)
-        candidate -= 2
-    return found[skip:]
+    """So many of them; `skip` leaves out the first ones."""
+    return list(islice(downwards(), skip, skip + count))
 
 
 def _is_prime(n: int) -> bool:
@@ -102,6 +106,19 @@ class Field:
         if q > 1:
             a = self.power(a, pow(q, -1, self.p - 1))
         return a, good
+
+    def dot(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """The product of two matrices, by halves that floating-point numbers hold exactly."""
+        total = np.zeros((a.shape[0], b.shape[1]), dtype=WORD)
+        half, shift = WORD(2**16 - 1), WORD(16)
+        for begin in range(0, a.shape[1], EXACT):
+            left, right = a[:, begin : begin + EXACT], b[begin : begin + EXACT]
+            for up, x in ((0, left & half), (16, left >> shift)):
+                for more, y in ((0, right & half), (16, right >> shift)):
+                    share = (x.astype(float) @ y.astype(float)).astype(WORD) % self.modulus
+                    factor = WORD(pow(2, up + more, self.p))
+                    total = self.add(total, self.mul(share, factor))
+        return total
 
     def solve(self, matrix: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Solutions of many systems, shapes (N, n, n) and (N, n, k), and which are regular."""

@@ -3,35 +3,43 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Iterable
-from dataclasses import dataclass
-from itertools import combinations_with_replacement, product
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field as filled
+from itertools import combinations_with_replacement
 from typing import Any, overload
 
 import numpy as np
 import sympy as sp
-from flint import nmod_mat, nmod_poly
 
 from taut.errors import InputError
 from taut.laws.check import checked
+from taut.laws.complete import Counted, counted, statement
+from taut.laws.decay import decaying, rate_of
 from taut.laws.dynamics import Dynamics
-from taut.laws.field import WORD, Field, primes
+from taut.laws.field import WORD, Field
+from taut.laws.jets import Work
 from taut.laws.law import Law, Laws, Symmetry
+from taut.laws.level import condition_of, levels_of
+from taut.laws.present import presented, simplest
 from taut.laws.proof import proved
 from taut.laws.recover import coefficients, plain
 from taut.laws.ring import Ring, tidy
-from taut.laws.search import SPARE, Ansatz, Search, table
+from taut.laws.search import SPARE, Ansatz, Search
 from taut.laws.symmetry import kind_of, symmetry_of, tidied
 from taut.model import Flow, System, t
+from taut.progress import Progress
 
 LARGEST = 40  # coordinates
 MOST = 4000  # columns at all
 COLUMNS = 700  # of an ansatz that is chosen by itself
-SMALL_RATE = 6
 DEEPEST = 4  # degree that it goes to
+FARTHEST = 8  # and where a bound says that there is more
 CANCEL = 1  # degrees by which products may be higher than what is left of them
 PLAIN = ("energy", "momentum", "angular momentum")  # shown even if products of others give them
+VERIFYING = 2  # a block of primes that the search does not use
 FRESH = 40  # points modulo each of two other primes at which a law is checked
+SECONDS = 1.2e-9  # times the cube of the number of columns: what a search takes, roughly
+SHARE = 0.2  # of the budget for a bound
 
 
 @dataclass
@@ -42,6 +50,7 @@ class Found:
     degree: int
     rate: sp.Expr | int = 0
     energy: bool = False
+    terms: dict[sp.Expr, sp.Expr] = filled(default_factory=dict)
 
 
 def generators(dynamics: Dynamics, search: Search) -> list[sp.Expr]:
@@ -72,17 +81,24 @@ def generators(dynamics: Dynamics, search: Search) -> list[sp.Expr]:
 class Finder:
     """A search under way: what is known so far."""
 
-    def __init__(self, model: System | Flow, functions: Iterable[Any], time: int) -> None:
-        self.dynamics = Dynamics(model)
-        read = getattr(model, "read", sp.sympify)
-        self.functions = [tidy(read(e)) for e in functions]
+    def __init__(
+        self,
+        model: System | Flow,
+        functions: Iterable[Any],
+        time: int,
+        on: Iterable[Any] = (),
+        fixed: Mapping[sp.Symbol, sp.Rational] | None = None,
+    ) -> None:
+        self.dynamics = levels_of(model, on) if on else Dynamics(model, fixed=fixed)
+        self.functions = [tidy(model.read(e)) for e in functions]
         logs = self._logarithms() if not self.dynamics.mechanical else []
-        self.search = Search(self.dynamics, [*self.functions, *logs], time, primes(1)[0])
+        self.search = Search(self.dynamics, [*self.functions, *logs], time)
         own = generators(self.dynamics, self.search)
         self.basis = [*own, *(e for e in self.functions if e not in own)]
         self.logs = [e for e in logs if e not in self.basis]
         self.time = time
         self.found: list[Found] = []
+        self.still: list[Found] = []  # constant wherever one can get: ± the area of a rigid part
         self.laws_functions: list[sp.Expr] = []
 
     def _logarithms(self) -> list[sp.Expr]:
@@ -96,17 +112,18 @@ class Finder:
         most = len(self.dynamics.state) - len(self.dynamics.relations) - 1
         return len(self.independent([x for x in self.found if not x.expression.has(t)])) >= most
 
-    def ansatz(self, degree: int) -> Ansatz:
+    def ansatz(self, degree: int, time: int | None = None) -> Ansatz:
         """All monomials up to this degree."""
-        more = (t,) if self.time else ()
-        return Ansatz((*self.basis, *more), degree, self.time, tuple(self.logs))
+        time = self.time if time is None else time
+        more = (t,) if time else ()
+        return Ansatz((*self.basis, *more), degree, time, tuple(self.logs))
 
     # ---- one degree --------------------------------------------------------------------------
 
-    def at(self, degree: int) -> None:
+    def at(self, degree: int, time: int | None = None) -> None:
         """Add the laws of this degree that are no products of those found."""
         search, f = self.search, self.search.field
-        ansatz = self.ansatz(degree)
+        ansatz = self.ansatz(degree, time)
         columns, null = search.null_space(ansatz)
         if not len(null):
             return
@@ -119,32 +136,38 @@ class Finder:
             inside = _independent(f, [np.ones_like(fresh[0]), *fresh], [points(e) for e in seeds])
             seeds = [e for i, e in enumerate(seeds) if i not in inside]
         new = _independent(f, known, [*(points(e) for e in seeds), *fresh])
-        added = []
-        for i in new:
-            if i < len(seeds):
-                added.append(Found(seeds[i], degree, energy=True))
-            else:
+        added: list[Found] = []
+        try:
+            for i in new:
+                if i < len(seeds):
+                    added.append(Found(seeds[i], degree, energy=True))
+                    continue
                 chosen = candidates[i - len(seeds)]
                 residues = null[i - len(seeds)][chosen]
-                law = self._recovered([columns[k] for k in chosen], residues.tolist())
+                simple = [x.terms for x in (*self.found, *added) if x.terms]
+                law = self._recovered([columns[k] for k in chosen], residues.tolist(), simple)
                 if law is not None:
-                    added.append(Found(law, degree))
+                    made = Found(presented(law), degree, terms=law)
+                    moves = not self.dynamics.relations or self.independent([made])
+                    (added if moves else self.still).append(made)
+        except KeyboardInterrupt:
+            self.found += added
+            raise
         self._pruned(added, degree)
 
     def _pruned(self, added: list[Found], degree: int) -> None:
         """Keep those that are not combinations of products in which higher powers cancel."""
         before = list(self.found)
+        self.found = before + added  # what an interruption would keep
         order = sorted(added, key=lambda x: -len(sp.Add.make_args(x.expression)))
         for law in order:
             if self._kind(law)[0] in PLAIN:
                 continue
-            rest = [x for x in added if x is not law]
-            self.found = before + rest
-            points = self.search.moving(self._products(degree + CANCEL) + 8)
-            known = self._values(points, degree + CANCEL)
+            rest = [x for x in (*self.found, *self.still) if x is not law]
+            points = self.search.moving(self._products(degree + CANCEL, rest) + 8)
+            known = self._values(points, degree + CANCEL, rest)
             if not _independent(points.point.field, known, [points(law.expression)]):
-                added = rest
-        self.found = before + added
+                self.found = [x for x in self.found if x is not law]
 
     def _kind(self, law: Found) -> tuple[str, Symmetry | None]:
         points = self.search.moving(8)
@@ -172,89 +195,59 @@ class Finder:
             if e not in known and _independent(points.point.field, values, [points(e)]):
                 self.found.insert(0, Found(e, degree + 1, energy=True))
 
-    def _products(self, degree: int) -> int:
-        return len(list(self._powers(degree)))
+    def _products(self, degree: int, laws: list[Found] | None = None) -> int:
+        return len(list(self._powers(degree, laws)))
 
-    def _powers(self, degree: int):
+    def _powers(self, degree: int, laws: list[Found] | None = None):
         """Which of the laws found to multiply, up to this degree."""
+        laws = [*self.found, *self.still] if laws is None else laws
         for count in range(degree + 1):
-            for chosen in combinations_with_replacement(range(len(self.found)), count):
-                if sum(self.found[i].degree for i in chosen) <= degree:
+            for chosen in combinations_with_replacement(range(len(laws)), count):
+                if sum(laws[i].degree for i in chosen) <= degree:
                     yield chosen
 
-    def _values(self, points, degree: int) -> list[np.ndarray]:
+    def _values(self, points, degree: int, laws: list[Found] | None = None) -> list[np.ndarray]:
+        laws = [*self.found, *self.still] if laws is None else laws
         f = points.point.field
-        values = [points(x.expression) for x in self.found]
+        values = [points(x.expression) for x in laws]
         made = []
-        for chosen in self._powers(degree):
+        for chosen in self._powers(degree, laws):
             total = np.ones(len(points.point), dtype=WORD)
             for i in chosen:
                 total = f.mul(total, values[i])
             made.append(total)
         return made
 
-    def _recovered(self, functions: list[sp.Expr], residues: list[int]) -> sp.Expr | None:
+    def _recovered(self, functions: list[sp.Expr], residues: list[int], known: list[dict]):
+        """Exact coefficients, one for each function; None if they are too complicated."""
         numbers = plain(residues, self.search.field.p)
         if numbers is not None:
-            law = presented(functions, numbers)
-            if self.verified(law):
+            law = dict(zip(functions, numbers, strict=True))
+            if self.verified(presented(law)):
                 return law
         numbers = coefficients(self.dynamics, self.search.ring, functions)
         if numbers is None:
             return None
-        law = presented(functions, numbers)
-        return law if self.verified(law) else None
+        law = simplest(dict(zip(functions, numbers, strict=True)), known)
+        return law if self.verified(presented(law)) else None
 
     # ---- decaying laws -----------------------------------------------------------------------
 
     def decaying(self, degree: int) -> None:
-        """Laws I e^{−λt} with D I = λ I: eigenvalues of D on polynomials, modulo p."""
-        search, f = self.search, self.search.field
+        """Laws I e^{−λt}, see `taut.laws.decay`."""
+        search = self.search
         ansatz = Ansatz(tuple(self.basis), degree, 0)
-        points = search.moving(ansatz.columns + SPARE)
-        found = table(ansatz, points)
-        _, pivots = f.reduced(found.values)
-        values, rates = found.values[:, pivots], found.rates[:, pivots]
-        k = len(pivots)
-        square, regular = f.solve(values[None, :k], rates[None, :k])
-        if not regular[0]:
-            return
-        matrix = nmod_mat(k, k, square[0].ravel().tolist(), f.p)
-        roots = nmod_poly(list(matrix.charpoly()), f.p).roots()
-        columns = [found.functions[i] for i in pivots]
-        for root, _ in sorted(roots, key=lambda x: int(x[0])):
-            residue = int(root)
-            if residue == 0:
-                continue
-            null = f.null_space(f.sub(rates, f.mul(values, WORD(residue))))
-            lam = self._rate(residue) if len(null) else None
+        for x in decaying(ansatz, search.moving(ansatz.columns + SPARE)):
+            lam = rate_of(x.rate, self.dynamics, search.parameters, search.field)
             if lam is None:
                 continue
-            for row in null:
-                functions = [columns[i] for i in np.flatnonzero(row)]
-                numbers = coefficients(self.dynamics, search.ring, functions, lam)
-                if numbers is not None:
-                    law = presented(functions, numbers) * sp.exp(-lam * t)
-                    added = [Found(law, degree, lam)]
-                    self._widened(law)
-                    if self.verified(law):
-                        self._pruned(added, degree)
-
-    def _rate(self, residue: int) -> sp.Expr | None:
-        """λ as a combination of the parameters with small whole numbers or halves."""
-        f, symbols = self.search.field, self.dynamics.parameters
-        numbers = [int(self.search.parameters[s][0]) for s in symbols] + [1]
-        for denominator in (1, 2, 3):
-            wanted = residue * denominator % f.p
-            for size in range(1, SMALL_RATE + 1):
-                for chosen in product(range(-size, size + 1), repeat=len(numbers)):
-                    if (
-                        max(map(abs, chosen)) == size
-                        and sum(c * x for c, x in zip(chosen, numbers, strict=True)) % f.p == wanted
-                    ):
-                        parts = zip(chosen, [*symbols, sp.Integer(1)], strict=True)
-                        return sp.Add(*(c * s for c, s in parts)) / denominator
-        return None
+            numbers = coefficients(self.dynamics, search.ring, x.functions, lam)
+            if numbers is not None:
+                terms = dict(zip(x.functions, numbers, strict=True))
+                law = presented(terms) * sp.exp(-lam * t)
+                self._widened(law)
+                if self.verified(law):
+                    self._pruned([Found(law, x.degree, lam)], x.degree)
 
     def _widened(self, law: sp.Expr) -> None:
         """Let the ring know e^{λt}."""
@@ -267,23 +260,52 @@ class Finder:
 
     def verified(self, law: sp.Expr) -> bool:
         """D I = 0 at random points modulo two primes that the search did not use."""
-        d = self.dynamics
-        for p in primes(2, skip=8):
-            f = Field(p, seed=2)
-            own = {s: f.random(1) for s in d.parameters}
-            if d.moving(self.search.ring, f, FRESH, own, True).rate(law).any():
+        d, ring = self.dynamics, self.search.ring
+        for f in d.fields(ring, 2, block=VERIFYING):
+            if d.moving(ring, f, FRESH, d.drawn(ring, f), True).rate(law).any():
                 return False
         return True
 
-    def laws(self, degree: int) -> Laws:
+    def laws(
+        self, degree: int, farther: int = 0, bounds: Sequence[Counted] = (), note: str = ""
+    ) -> Laws:
         """What has been found, with symmetries, proofs and what is known of them together."""
         made = []
         for x in self.found:
-            kind, symmetry = self._kind(x)
-            made.append(Law(x.expression, kind, x.degree, self._proof(x.expression), symmetry))
+            condition = condition_of(self.dynamics, self.search.ring, x.expression)
+            kind, symmetry = self._kind(x) if not condition else ("conditional", None)
+            proof = self._proof(x.expression)
+            made.append(Law(x.expression, kind, x.degree, proof, symmetry, condition))
         chosen = self.independent()
-        words = f"complete in this ansatz: {self.ansatz(degree).words()}"
-        return Laws(made, len(chosen), chosen, words)
+        still = len(self.independent([x for x in self.found if not x.expression.has(t)]))
+        words = self.ansatz(degree).words()
+        if farther > degree:
+            words = f"{words}, and degree ≤ {farther} without t"
+        words = statement(self.search, (still, len(chosen)), words, bounds)
+        return Laws(made, len(chosen), chosen, note + words, bounds)
+
+    def farther(
+        self, degree: int, bounds: list[Counted], seconds: float, until: float
+    ) -> tuple[int, list[Counted]]:
+        """Go on to higher degrees without t, as long as a bound says that there is more."""
+        for d in range(degree + 1, FARTHEST + 1):
+            met = all(x.complete for x in bounds if not x.time)
+            wide = self.ansatz(d, time=0).columns > COLUMNS
+            if met or wide or clock.perf_counter() > until:
+                return d - 1, bounds
+            before = len(self.found)
+            self.at(d, time=0)
+            if len(self.found) > before:
+                bounds = self.bounds(degree, seconds)
+        return FARTHEST, bounds
+
+    def bounds(self, degree: int, seconds: float) -> list[Counted]:
+        """Jet bounds: first without t, if laws may be free of it, then with it."""
+        expressions = [x.expression for x in self.found]
+        work, made = Work(seconds), []
+        for time in (False, True) if self.time else (False,):
+            made += counted(self.search, expressions, degree, time, work)
+        return made
 
     def _proof(self, law: sp.Expr) -> str:
         found = proved(self.dynamics, self.search.ring, law)
@@ -322,20 +344,6 @@ def _independent(f: Field, known: list[np.ndarray], new: list[np.ndarray]) -> li
     return [k - len(known) for k in pivots if k >= len(known)]
 
 
-def presented(functions: list[sp.Expr], numbers: list[sp.Expr]) -> sp.Expr:
-    """Σ number·function without denominators and common factors."""
-    below = sp.Integer(1)
-    for x in numbers:
-        below = sp.lcm(below, sp.denom(sp.together(x)))
-    whole = [sp.cancel(x * below) for x in numbers]
-    common = whole[0]
-    for x in whole[1:]:
-        common = sp.gcd(common, x)
-    return sp.Add(
-        *(sp.expand(sp.cancel(x / common)) * e for x, e in zip(whole, functions, strict=True))
-    )
-
-
 def whole(what: str, value: Any, least: int) -> int:
     """A whole number, checked."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
@@ -354,7 +362,9 @@ def conserved(
     degree: int | None = None,
     time: int = 2,
     functions: Iterable[Any] = (),
+    on: Any = (),
     budget: float = 5.0,
+    progress: Any = None,
     proposed: None = None,
 ) -> Laws: ...
 
@@ -369,7 +379,9 @@ def conserved(
     degree: int | None = None,
     time: int = 2,
     functions: Iterable[Any] = (),
+    on: Any = (),
     budget: float = 5.0,
+    progress: Any = None,
     proposed: Any = None,
 ) -> Laws | Law:
     """Every law of a model within an ansatz that grows, each proved.
@@ -377,35 +389,47 @@ def conserved(
     Parameters
     ----------
     model : System or Flow
-        Its parameters stay symbols: the laws hold for all their values but special ones.
+        Its parameters stay symbols: the laws hold for all their values but special ones, which
+        `special_values` looks for.
     degree : int, optional
         Up to which monomials are tried.  Without it the degree grows to four, as long as there are
-        few enough of them and no more independent laws are possible.
+        few enough of them and no more independent laws are possible; and farther, without t, where
+        a bound says that there are more laws.
     time : int
         The highest power of t in a monomial; 0 leaves out laws that depend on time.
     functions : iterable of Expr
         More functions to build laws from, besides those that occur in the equations.
+    on : Expr or iterable of Expr
+        Laws that hold only where these expressions vanish are found as well.  The set where they do
+        must be invariant.
     budget : float
-        Seconds after which no higher degree is begun.
+        Seconds after which no higher degree is begun, and about half as many more to bound what
+        other laws there can be.
+    progress : bool or callable(done, total), optional
+        As in `simulate`: a bar on a terminal if it takes long.  Ctrl-C ends the search with what
+        was found.
     proposed : Expr, optional
         A quantity to check instead of a search.
 
     Returns
     -------
     Laws
-        A list of `Law` without products of lower ones; ``print`` shows a table.  With `proposed`
-        the one `Law`, proved; if it is none, an `InputError` shows its rate.
+        A list of `Law` without products of lower ones; ``print`` shows a table.  ``complete`` says
+        what was proved of the whole set.  With `proposed` the one `Law`, proved; if it is none, an
+        `InputError` shows its rate.
 
     Examples
     --------
     >>> import taut
     >>> x, y = q = taut.coordinates("x y")
-    >>> print(taut.conserved(taut.System(q, mass=1, potential=(x**2 + y**2)/2)))
+    >>> print(taut.conserved(taut.System(q, mass=1, potential=(x**2 + y**2)/2), time=0))
       energy            x**2/2 + x_dot**2/2 + y**2/2 + y_dot**2/2
       angular momentum  -x*y_dot + x_dot*y
       hidden symmetry   x**2 + x_dot**2
       hidden symmetry   x*y + x_dot*y_dot
-    4 laws, 3 independent; complete in this ansatz: degree ≤ 2 in x, y, x_dot, y_dot, t
+    4 laws, 3 independent
+    complete: every law without t of degree ≤ 2 in the velocities, with any smooth coefficients (jet
+    bound 6 = 6 found); locally every law without t is a function of these, 3 of them independent
     """
     if not isinstance(model, System | Flow):
         raise InputError(
@@ -423,24 +447,52 @@ def conserved(
     if proposed is not None:
         return checked(model, proposed)
     degree = None if degree is None else whole("degree", degree, 1)
-    finder = Finder(model, functions, whole("time", time, 0))
+    levels = [on] if isinstance(on, sp.Expr | str) else list(on)
+    finder = Finder(model, functions, whole("time", time, 0), levels)
     if degree is not None and (size := finder.ansatz(degree).columns) > MOST:
         raise InputError(
             f"degree {degree} takes too many monomials",
             expected=f"at most {MOST}, a matter of minutes",
-            received=f"{size} in {len(finder.ansatz(1).generators)} functions",
+            received=f"{size} in {len(finder.ansatz(1).generators)} functions, "
+            f"about {_about(size)}",
             remedy="ask for a lower degree, or for time=0",
         )
-    begin, last = clock.perf_counter(), 1
-    for d in range(1, (degree or DEEPEST) + 1):
-        late = clock.perf_counter() - begin > budget
-        if degree is None and d > 1 and (late or finder.ansatz(d).columns > COLUMNS):
-            break
-        finder.at(d)
-        last = d
-        if degree is None and finder.settled:
-            break
-    if finder.time and (not finder.dynamics.mechanical or finder.dynamics.forced):
-        finder.decaying(min(last, 2))
-    finder.complete_seeds(last)
-    return finder.laws(last)
+    return _searched(finder, degree, budget, progress)
+
+
+def _searched(finder: Finder, degree: int | None, budget: float, progress: Any) -> Laws:
+    """Degree after degree; an interruption ends it with what was found."""
+    sizes = {d: finder.ansatz(d).columns for d in range(1, (degree or DEEPEST) + 1)}
+    if degree is None:
+        sizes = {d: size for d, size in sizes.items() if d == 1 or size <= COLUMNS}
+    begin, last, stage = clock.perf_counter(), 0, "degree 1"
+    try:
+        with Progress(progress, sum(sizes.values()), finder.dynamics.model, "searching") as bar:
+            for d, size in sizes.items():
+                if degree is None and d > 1 and clock.perf_counter() - begin > budget:
+                    break
+                stage = f"degree {d}"
+                bar.say(f"{stage}: {size} functions", SECONDS * size**3)
+                finder.at(d)
+                last = d
+                bar.add(size)
+                if degree is None and finder.settled:
+                    break
+            stage = "the last laws"
+            if finder.time and finder.dynamics.decays:
+                finder.decaying(min(last, 2))
+            finder.complete_seeds(last)
+            stage, reach = "the bounds", last
+            bounds = finder.bounds(last, SHARE * budget)
+            if degree is None:
+                bar.say("higher degrees, since there is more")
+                reach, bounds = finder.farther(last, bounds, SHARE * budget, begin + budget)
+        stage = "the proofs"
+        return finder.laws(last, reach, bounds)
+    except KeyboardInterrupt:
+        return finder.laws(last, note=f"interrupted at {stage}; up to then ")
+
+
+def _about(columns: int) -> str:
+    minutes = SECONDS * columns**3 / 60
+    return f"{minutes:.0f} minutes" if minutes < 120 else f"{minutes / 60:.0f} hours"

@@ -34,7 +34,7 @@ from taut.errors import InputError
 from taut.laws.check import NORMAL_FORM, _proved, gradient_ranks, points_of, read, said, settings
 from taut.laws.darboux import darboux
 from taut.laws.dynamics import Dynamics
-from taut.laws.field import WORD, primes
+from taut.laws.field import WORD
 from taut.laws.find import COLUMNS, Finder, conserved, generators
 from taut.laws.law import Law, Laws
 from taut.laws.lie import _checked as checked_symmetry, is_model, lie_symmetries
@@ -151,13 +151,13 @@ def multiplier(model: System | Flow, *, functions: Iterable[Any] = (), degree: i
             return mu
     more = [read(model, e) for e in functions]
     more = [*more, *(sp.log(f) for f in _surfaces(model))]
-    search = Search(d, more, 1, primes(1)[0])
+    search = Search(d, more, 1)
     own = [*generators(d, search), t]
     functions_of = [g for g in own if g not in d.state and not isinstance(g, sp.exp | sp.log)]
     logs = [sp.log(g.base if isinstance(g, sp.Pow) else g) for g in functions_of]
     logs = [e for e in logs if d.timed or not e.has(t)]
     basis = tuple(dict.fromkeys([*own, *more, *logs]))
-    search = Search(d, [*basis, volume.divergence], 1, primes(1)[0])
+    search = Search(d, [*basis, volume.divergence], 1)
     normal = Normal(d, [*basis, volume.divergence])
 
     def along(jet: Jet) -> list[Part]:

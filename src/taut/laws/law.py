@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from textwrap import fill
 from typing import Any
 
 import sympy as sp
 
 from taut.text import aligned
 
+WIDTH = 100  # of a line
 DOT = "_dot"  # how names of velocities end
 
 
@@ -116,14 +118,21 @@ class Laws(list):
     independent : list of Law
         As many, chosen in order: what to hold a trajectory to.
     complete : str
-        What the set is complete in.
+        What the set is complete in: a theorem where there is one.
+    bounds : tuple of Counted
+        How many laws of each degree in the velocities are known, and can be at most.
     """
 
     def __init__(
-        self, laws: Iterable[Law], rank: int, chosen: Iterable[int], complete: str
+        self,
+        laws: Iterable[Law],
+        rank: int,
+        chosen: Iterable[int],
+        complete: str,
+        bounds: Iterable[Any] = (),
     ) -> None:
         super().__init__(laws)
-        self.rank, self.complete = rank, complete
+        self.rank, self.complete, self.bounds = rank, complete, tuple(bounds)
         self.independent = [self[i] for i in chosen]
 
     def to_dict(self) -> dict[str, Any]:
@@ -133,13 +142,13 @@ class Laws(list):
             "rank": self.rank,
             "independent": [self.index(law) for law in self.independent],
             "complete": self.complete,
+            "bounds": [asdict(x) for x in self.bounds],
         }
 
     def __str__(self) -> str:
+        told = fill(self.complete, WIDTH, break_on_hyphens=False)
         if not self:
-            return f"no laws; {self.complete}"
+            return f"no laws\n{told}"
         rows = [(law.kind, str(law.expression), law.condition) for law in self]
-        return (
-            "\n".join(aligned(rows))
-            + f"\n{len(self)} law{'s'[: len(self) > 1]}, {self.rank} independent; {self.complete}"
-        )
+        count = f"{len(self)} law{'s'[: len(self) > 1]}, {self.rank} independent"
+        return "\n".join([*aligned(rows), count, told])

@@ -24,7 +24,7 @@ import sympy as sp
 from taut.errors import InputError
 from taut.laws.check import NORMAL_FORM, read, said, settings, small_enough
 from taut.laws.dynamics import Dynamics
-from taut.laws.field import WORD, Field, primes
+from taut.laws.field import WORD
 from taut.laws.find import generators, whole
 from taut.laws.linear import Linear, Part
 from taut.laws.normal import FRESH, Normal, shown
@@ -101,9 +101,8 @@ class Motion:
     def holds(self, normal: Normal, eta: list[sp.Expr]) -> bool:
         """Whether the equations hold at fresh points modulo two primes."""
         rates = Rates(self.d)
-        for p in primes(2, skip=8):
-            f = Field(p, seed=5)
-            own = {s: f.random(1) for s in self.d.parameters}
+        for f in self.d.fields(normal.ring, 2, block=6):
+            own = self.d.drawn(normal.ring, f)
             jet = rates.at(self.d.moving(normal.ring, f, FRESH, own, True))
             if any(left.any() for left in self._left(jet, eta)):
                 return False
@@ -269,7 +268,7 @@ def lie_symmetries(
     motion = motion_of(model, d, dynamical)
     more = [read(model, e) for e in functions]
     time = whole("time", time, 0)
-    search = Search(d, more, time, primes(1)[0])
+    search = Search(d, more, time)
     own = generators(d, search)
     if motion.kind == "point":
         own = [e for e in own if not e.has(*d.rates_of)]

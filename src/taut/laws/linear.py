@@ -23,7 +23,7 @@ import sympy as sp
 
 from taut.errors import InputError
 from taut.laws.dynamics import Dynamics, Moving
-from taut.laws.field import WORD, Field, primes
+from taut.laws.field import WORD
 from taut.laws.rates import Jet, Rates
 from taut.laws.recover import plain, solved
 from taut.laws.ring import Ring
@@ -86,8 +86,8 @@ class Linear:
 
     def __post_init__(self) -> None:
         self.rates = Rates(self.dynamics)
-        self.field = Field(primes(1)[0], seed=7)
-        self.parameters = {s: self.field.random(1) for s in self.dynamics.parameters}
+        (self.field,) = self.dynamics.fields(self.ring, 1, block=5)
+        self.parameters = self.dynamics.drawn(self.ring, self.field)
         self.ansatz = Ansatz(self.generators, max(self.degrees), self.time)
 
     # ---- columns -----------------------------------------------------------------------------

@@ -36,7 +36,6 @@ from taut.laws.check import (
     small_enough,
 )
 from taut.laws.dynamics import Dynamics
-from taut.laws.field import primes
 from taut.laws.find import generators, whole
 from taut.laws.law import Law, Symmetry
 from taut.laws.linear import Linear, Part
@@ -240,7 +239,7 @@ def noether(
                 remedy="taut.conserved(system)[i].symmetry gives symmetries that do",
             )
     time = whole("time", time, 0)
-    search = Search(d, [*action.expressions, *more], time, primes(1)[0])
+    search = Search(d, [*action.expressions, *more], time)
     own = [e for e in generators(d, search) if not e.has(*d.rates_of)]
     basis = (*own, *(e for e in more if e not in own), *((t,) if time else ()))
     n = len(d.positions)

@@ -15,7 +15,6 @@ import sympy as sp
 
 from taut.errors import ModelError
 from taut.laws.dynamics import Dynamics, Moving
-from taut.laws.field import Field, primes
 from taut.laws.proof import Forms, Quotient, TooLarge, _degree, _leading, rate
 from taut.laws.ring import Ring
 from taut.model import t
@@ -91,10 +90,10 @@ class Normal:
             found.append((s * s + c * c - 1, f"_s{i}"))
         if d.constraints:
             place = dict(zip(d.positions, d.rates_of, strict=True))
-            ladder = d._ladder[::-1]
+            ladder = d.ladder[::-1]
             for g, x in ladder:
-                h = forms(d.hidden[d.constraints.index(g)]).top
-                found.append((h, forms.symbols[place[x]]))
+                h = sum((g.diff(y) * d.explicit[y] for y in d.positions), g.diff(t))
+                found.append((forms(h).top, forms.symbols[place[x]]))
             found += [(forms(g).top, forms.symbols[x]) for g, x in ladder]
         return found
 
@@ -162,9 +161,8 @@ class Normal:
 
     def _everywhere(self, values) -> bool:
         d = self.dynamics
-        for p in primes(2, skip=8):
-            f = Field(p, seed=4)
-            own = {s: f.random(1) for s in d.parameters}
+        for f in d.fields(self.ring, 2, block=7):
+            own = d.drawn(self.ring, f)
             if values(d.moving(self.ring, f, FRESH, own, True)).any():
                 return False
         return True

@@ -26,7 +26,7 @@ import sympy as sp
 from taut.errors import InputError, ModelError
 from taut.laws.check import NORMAL_FORM, gradient_ranks, points_of
 from taut.laws.dynamics import Dynamics, Moving
-from taut.laws.field import WORD, primes
+from taut.laws.field import WORD
 from taut.laws.find import generators, whole
 from taut.laws.law import Law, Laws
 from taut.laws.linear import Linear, Part
@@ -139,7 +139,7 @@ class Bracket(Dynamics):
 
 def _prepared(bracket: Bracket, functions: Iterable[Any]) -> tuple[Search, tuple[sp.Expr, ...]]:
     more = [tidy(e) for e in functions]
-    search = Search(bracket, [*bracket.entries, *more], 0, primes(1)[0])
+    search = Search(bracket, [*bracket.entries, *more], 0)
     own = generators(bracket, search)
     return search, (*own, *(e for e in more if e not in own))
 

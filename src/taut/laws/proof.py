@@ -9,7 +9,9 @@ parameter, root, base exponential, sine and cosine of a base angle, logarithm.  
 and no linear system is solved.  Its numerator is reduced by the relations, which form a triangular
 set: rᵏ = u for roots, s² + c² = 1 for sines, then the hidden constraints, each linear in a velocity
 of its own, then the constraints, each with a coordinate of its own.  If pseudo-remainders end in
-zero, D I vanishes wherever the leading coefficients do not, and hence on the variety.
+zero, D I vanishes wherever the leading coefficients do not, and hence on the variety.  Level sets
+come before the constraints.  With both, or where a variable had to be eliminated, a remainder that
+is not zero proves nothing: the triangular set may have other zeros than the variety.
 """
 
 from __future__ import annotations
@@ -134,14 +136,14 @@ class Forms:
         for i in range(len(ring.angles.basis)):
             c, s = self.at[f"_c{i}"], self.at[f"_s{i}"]
             polynomial = self._remainder(polynomial, s * s + c * c - 1, f"_s{i}")
-        if d.constraints:
-            place = dict(zip(d.positions, d.rates_of, strict=True))
-            ladder = d._ladder[::-1]
-            for g, x in ladder:
-                h = self(d.hidden[d.constraints.index(g)]).top
-                polynomial = self._remainder(polynomial, h, self.symbols[place[x]])
-            for g, x in ladder:
-                polynomial = self._remainder(polynomial, self(g).top, self.symbols[x])
+        for g, x in d.steps[::-1]:
+            polynomial = self._remainder(polynomial, self(g).top, self.symbols[x])
+        place = dict(zip(d.positions, d.rates_of, strict=bool(d.rates_of)))
+        for g, x in d.ladder[::-1]:
+            h = sum((g.diff(y) * d.explicit[y] for y in d.positions), g.diff(t))
+            polynomial = self._remainder(polynomial, self(h).top, self.symbols[place[x]])
+        for g, x in d.ladder[::-1]:
+            polynomial = self._remainder(polynomial, self(g).top, self.symbols[x])
         return polynomial == 0
 
     def _remainder(self, polynomial, divisor, name: str):
@@ -193,12 +195,19 @@ def _determinant(matrix: list[list], one, large: int = LARGE):
 
 
 def proved(dynamics: Dynamics, ring: Ring, law: sp.Expr) -> bool | None:
-    """Whether D law = 0 by its normal form; None if that would take too long."""
+    """Whether D law = 0 by its normal form; None if that takes too long or shows nothing."""
     forms = Forms(dynamics, ring)
     try:
-        return forms.vanishes(rate(dynamics, forms, law).top)
+        found = forms.vanishes(rate(dynamics, forms, law).top)
     except TooLarge:
         return None
+    return found or (False if _plain(dynamics) else None)
+
+
+def _plain(d: Dynamics) -> bool:
+    """Whether the triangular set is made of the relations themselves."""
+    rungs = {e for e, _ in (*d.ladder, *d.steps)}
+    return rungs == {*d.constraints, *d.levels}
 
 
 def rate(d: Dynamics, forms: Forms, law: sp.Expr) -> Quotient:

@@ -14,7 +14,7 @@ import numpy as np
 import sympy as sp
 
 from taut.laws.dynamics import Dynamics, Moving
-from taut.laws.field import WORD, Field, combined, primes, rational
+from taut.laws.field import WORD, Field, combined, rational
 from taut.laws.ring import Ring
 
 MORE = 3  # points beyond those that are needed
@@ -45,16 +45,17 @@ def solved(
     """Exact c with Σ c·row = 0 for `count` rows of values at points, the last of them 1."""
     if dynamics.parameters:
         return _fitted(dynamics, ring, rows, count)
-    columns, moduli = [], []
-    for p in primes(PRIMES):
-        found = _null_vectors(dynamics, ring, rows, count, Field(p), 1)
+    columns, moduli, last = [], [], None
+    for field in dynamics.fields(ring, PRIMES):
+        found = _null_vectors(dynamics, ring, rows, count, field, 1)
         if found is None:
             return None
         columns.append(found[0].tolist())
-        moduli.append(p)
+        moduli.append(field.p)
         numbers = [_number(residues, moduli) for residues in zip(*columns, strict=True)]
-        if all(x is not None for x in numbers) and (len(moduli) > 1 or _small(numbers)):
+        if all(x is not None for x in numbers) and (numbers == last or _small(numbers)):
             return numbers
+        last = numbers
     return None
 
 
@@ -78,7 +79,7 @@ def _null_vectors(
 ) -> np.ndarray | None:
     """The null vector of k rows for each of `groups` values of the parameters."""
     need = k + MORE
-    each = 4 * need * 2 ** (len(ring.roots) + len(dynamics.constraints))
+    each = 4 * need * 2 ** (len(ring.roots) + len(dynamics.constraints) + len(dynamics.levels))
     given = {} if values is None else {s: np.repeat(v, each) for s, v in values.items()}
     drawn = dynamics._drawn(ring, field, groups * each, given, True)
     rates = of(drawn)
@@ -106,7 +107,7 @@ def _null_vectors(
 
 def _fitted(dynamics: Dynamics, ring: Ring, rows, count: int) -> list[sp.Expr] | None:
     symbols = dynamics.parameters
-    field = Field(primes(1)[0], seed=1)
+    (field,) = dynamics.fields(ring, 1, block=1)
     known: dict[str, np.ndarray] = {}
     vectors: np.ndarray | None = None
     values: dict = {}

@@ -17,7 +17,7 @@ import numpy as np
 import sympy as sp
 
 from taut.laws.dynamics import Dynamics, Moving
-from taut.laws.field import WORD, Field
+from taut.laws.field import WORD
 from taut.laws.ring import Ring
 from taut.model import t
 
@@ -49,8 +49,12 @@ class Ansatz:
 
     @property
     def columns(self) -> int:
-        """How many monomials there are, at most."""
-        return comb(len(self.generators) + self.degree, self.degree) + len(self.single)
+        """How many there are."""
+        count, time = len(self.generators), 0
+        if t in self.generators:
+            count, time = count - 1, min(self.time, self.degree)
+        each = (comb(count + k, k) for k in range(self.degree - time, self.degree + 1))
+        return sum(each) + len(self.single)
 
     def function(self, row: np.ndarray) -> sp.Expr:
         """The monomial with these exponents."""
@@ -109,12 +113,12 @@ class Candidate:
 class Search:
     """A model in a ring of functions; see the module's head."""
 
-    def __init__(self, dynamics: Dynamics, functions=(), time: int = 2, prime: int = 0) -> None:
+    def __init__(self, dynamics: Dynamics, functions=(), time: int = 2) -> None:
         self.dynamics, self.time = dynamics, time
         known = [*dynamics.state, *dynamics.parameters, t]
         self.ring = Ring([*dynamics.expressions, *functions], known)
-        self.field = Field(prime)
-        self.parameters = {s: self.field.random(1) for s in dynamics.parameters}
+        (self.field,) = dynamics.fields(self.ring, 1)
+        self.parameters = dynamics.drawn(self.ring, self.field)
 
     def moving(self, count: int) -> Moving:
         """Random points of the variety."""
@@ -131,7 +135,7 @@ class Search:
         rates = found.rates[:, pivots]
         null = f.null_space(rates)
         if self.parameters and len(null) > 2:
-            other = {s: f.random(1) for s in self.parameters}
+            other = self.dynamics.drawn(self.ring, f)
             count = ansatz.columns + SPARE
             again = table(ansatz, self.dynamics.moving(self.ring, f, count, other, True))
             both = np.vstack([rates, again.rates[:, pivots]])

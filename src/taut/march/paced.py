@@ -16,12 +16,12 @@ from taut.kernel.compile import Workshop
 from taut.kernel.fused import CLOCK, HEAD
 from taut.march import loop
 from taut.march.plan import Plan
-from taut.march.progress import Progress
 from taut.march.run import CHUNK_SECONDS, Group, Run, handed
 from taut.march.start import Start
 from taut.march.trajectory import Ending, Trajectory
 from taut.methods.base import Method
 from taut.model.system import System
+from taut.progress import Progress
 
 MOST = 2**62  # steps
 SLACK = 1e-9  # of a step: as near to the end as that is there

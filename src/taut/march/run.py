@@ -28,11 +28,11 @@ from taut.march import loop
 from taut.march.charts import best_chart, threshold
 from taut.march.events import Watch
 from taut.march.plan import Plan
-from taut.march.progress import Progress
 from taut.march.start import Start, smallest_sizes
 from taut.march.trajectory import Ending, Trajectory
 from taut.methods.base import Method, Step
 from taut.model.system import System
+from taut.progress import Progress
 
 CHUNK_SECONDS = 0.1
 # The simplified Newton iteration is given up after so many setbacks, and one in so many steps.

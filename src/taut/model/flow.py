@@ -9,7 +9,7 @@ from typing import Any
 import sympy as sp
 
 from taut.errors import ModelError
-from taut.model.symbols import t
+from taut.model.symbols import scalar, t
 from taut.model.system import System
 from taut.model.terms import whole
 
@@ -82,7 +82,7 @@ class Flow:
 
     def read(self, expression: Any) -> sp.Expr:
         """An expression in the flow's own symbols, whatever their assumptions."""
-        e = sp.sympify(expression)
+        e = scalar(expression, "the expression")
         own = {s.name: s for s in (*self.variables, *self.parameters, t)}
         stray = sorted(s.name for s in e.free_symbols if s.name not in own)
         if stray:

@@ -1,4 +1,4 @@
-"""A progress bar on long runs in a terminal; quiet everywhere else."""
+"""A progress bar on long work in a terminal; quiet everywhere else."""
 
 from __future__ import annotations
 
@@ -19,9 +19,12 @@ class Progress:
     wish : None, bool or callable(done, total)
         None: a bar after a second, if standard error is a terminal.
     total : int
+    model : object
+    label : str
+        What is being done.
     """
 
-    def __init__(self, wish: Any, total: int, model: object) -> None:
+    def __init__(self, wish: Any, total: int, model: object, label: str = "simulating") -> None:
         self._call: Callable[[int, int], object] | None = wish if callable(wish) else None
         self._show = (
             bool(wish) if isinstance(wish, bool) else (wish is None and sys.stderr.isatty())
@@ -32,7 +35,7 @@ class Progress:
         self._task: Any = None
         self._lock = threading.Lock()
         self._begin = time.perf_counter()
-        self._label = str(model)
+        self._model, self._label = str(model), label
 
     def __enter__(self) -> Progress:
         return self
@@ -41,6 +44,16 @@ class Progress:
         """`steps` more are to be made than was said."""
         with self._lock:
             self._total += steps
+
+    def say(self, label: str, seconds: float = 0.0) -> None:
+        """What comes next; a bar appears at once if it will take long."""
+        with self._lock:
+            self._label = label
+            waited = time.perf_counter() - self._begin
+            if self._bar is None and self._show and waited + seconds >= self._patience:
+                self._open()
+            if self._bar is not None:
+                self._bar.update(self._task, description=label, completed=self._done)
 
     def add(self, steps: int) -> None:
         """`steps` more have been made."""
@@ -65,7 +78,7 @@ class Progress:
             transient=True,
         )
         self._bar.start()
-        self._task = self._bar.add_task("simulating", total=self._total)
+        self._task = self._bar.add_task(self._label, total=self._total)
         return self._bar
 
     def __exit__(self, *_: object) -> None:

@@ -1,0 +1,334 @@
+"""How many laws there can be, whatever functions they are made of: a bound from Taylor series.
+
+A law that is a polynomial of the velocities, I = Σ K_α(z) v^α with |α| ≤ m and z = q or (t, q), has
+
+    D I = Σ_α v^α (∂_t K_α + q̇·∂_q K_α) + K_α Σᵢ αᵢ v^{α−eᵢ} v̇ᵢ = 0,                          (1)
+
+linear in K and of first order.  Let S_k be the space of Taylor polynomials of order k of the K at a
+point z₀ that satisfy (1) up to order k − 1.  Then
+
+* *it bounds.*  Of K homogeneous of degree k + 1, (1) keeps Σ v^α (∂_t + v·∂_q) K_α = 0: the laws
+  of a free particle, polynomials in v and q − t v, whose coefficients have degree ≤ m.  For k ≥ m
+  none is left, so that a law is determined by its k-jet, and there are at most dim S_k of them.
+* *it is exact where it stands still.*  If dim S_{k+1} = dim S_k with k > m near z₀, the system is
+  formally integrable (its symbol vanishes) and as many laws exist near z₀.
+* *modulo p it bounds as well*: at a random point with residues for coordinates and parameters the
+  rank of (1) is not higher than at a general one, so that dim S_k can only come out too large.
+
+S_{k+1} is found from S_k: equations of order k on its basis and on the new coefficients, at as many
+random lines z₀ + ε ρ, with random v, as there are unknowns.  With time reversal even and odd parts
+are separate.  The same is done for point symmetries (ξ₀, ξ, G)(t, q) of Noether,
+
+    L_t ξ₀ + L_q·ξ + L_q̇·ξ̇ + (L − L_q̇·q̇) ξ̇₀ + Ġ = 0.                                        (2)
+
+Source: Goldschmidt 1967, Ann. Math. 86, 246 (formal integrability).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations_with_replacement
+
+import numpy as np
+import sympy as sp
+
+from taut.laws.dynamics import Dynamics
+from taut.laws.field import WORD, Field
+from taut.laws.ring import Ring
+from taut.laws.series import Lines, origin_of
+from taut.model import System, t
+
+UNKNOWNS = 1500  # of one order, beyond which a bound is given up
+SPEED = 2e8  # multiplications per second, roughly; a limit in seconds must not depend on the clock
+HIGHEST = 16  # order of a jet
+COST = 1e6  # of one order, besides
+SPARE = 8  # more lines than unknowns
+
+
+@dataclass(frozen=True)
+class Bound:
+    """At most `count` laws; `sharp` if so many exist near a general point."""
+
+    count: int
+    order: int
+    sharp: bool
+
+
+class Work:
+    """What may be spent, in multiplications, so that every machine comes to the same end."""
+
+    def __init__(self, seconds: float) -> None:
+        self.left = seconds * SPEED
+
+    def spend(self, amount: float) -> bool:
+        """Whether there is as much; if so it is taken."""
+        if amount > self.left:
+            return False
+        self.left -= amount
+        return True
+
+
+@dataclass
+class Operator:
+    """Σ_u A_u U_u + Σ_l B_ul ∂_l U_u of unknown functions U_u, with series for A and B."""
+
+    values: list[np.ndarray | None]
+    slopes: Sequence[Sequence[np.ndarray]]
+
+
+@cache
+def multi_indices(count: int, degree: int) -> np.ndarray:
+    """Exponents of the monomials of this degree."""
+    rows = [
+        [chosen.count(i) for i in range(count)]
+        for chosen in combinations_with_replacement(range(count), degree)
+    ]
+    return np.array(rows, dtype=np.int64).reshape(len(rows), count)
+
+
+def up_to(count: int, degree: int) -> list[tuple[int, ...]]:
+    """Exponents of all monomials up to this degree."""
+    return [tuple(map(int, row)) for k in range(degree + 1) for row in multi_indices(count, k)]
+
+
+def _monomials(f: Field, slopes: np.ndarray, exponents: np.ndarray) -> np.ndarray:
+    """ρ^β for every line and every β."""
+    found = np.ones((len(slopes), len(exponents)), dtype=WORD)
+    for i in range(exponents.shape[1]):
+        powers = [np.ones(len(slopes), dtype=WORD)]
+        for _ in range(int(exponents[:, i].max(initial=0))):
+            powers.append(f.mul(powers[-1], slopes[:, i]))
+        found = f.mul(found, np.array(powers)[exponents[:, i]].T)
+    return found
+
+
+def _rows(f: Field, slopes: np.ndarray, terms: Operator, order: int, keep: Callable) -> list:
+    """Coefficients of ε^order, a block of columns for every degree up to order + 1."""
+    blocks = []
+    for s in range(order + 2):
+        beta = multi_indices(slopes.shape[1], s)
+        plain = _monomials(f, slopes, beta) if s <= order else None
+        turned = []
+        for l in range(slopes.shape[1]):
+            less = beta.copy()
+            less[:, l] = np.maximum(less[:, l] - 1, 0)
+            turned.append(f.mul(_monomials(f, slopes, less), beta[:, l].astype(WORD)[None]))
+        columns = []
+        for u, (value, directions) in enumerate(zip(terms.values, terms.slopes, strict=True)):
+            chosen = keep(u, beta)
+            block = np.zeros((len(slopes), int(chosen.sum())), dtype=WORD)
+            if plain is not None and value is not None:
+                block = f.mul(value[:, order - s, None], plain[:, chosen])
+            for l, b in enumerate(directions):
+                place = order - s + 1
+                if s and b[:, place].any():
+                    block = f.add(block, f.mul(b[:, place, None], turned[l][:, chosen]))
+            columns.append(block)
+        blocks.append(np.hstack(columns))
+    return blocks
+
+
+class Jets:
+    """The spaces S_k of a linear system of first order; `make` gives its operator along lines."""
+
+    def __init__(self, setting: Setting, make: Callable[[Lines], Operator], keep: Callable) -> None:
+        self.setting, self.make, self.keep = setting, make, keep
+
+    def dimensions(self, work: Work) -> Iterator[int]:
+        """The dimensions of S_1, S_2, … until it takes too many unknowns or too long."""
+        g, f = self.setting, self.setting.field
+        first = self.make(g.lines(1, 1))
+        count = len(first.values)
+        width = sum(int(self.keep(u, multi_indices(g.width, 0)).sum()) for u in range(count))
+        basis = np.eye(width, dtype=WORD)
+        for order in range(HIGHEST):
+            beta = multi_indices(g.width, order + 1)
+            more = sum(int(self.keep(u, beta).sum()) for u in range(count))
+            unknowns = len(basis) + more
+            cost = unknowns**2 * (unknowns + basis.shape[1]) + COST
+            if unknowns > UNKNOWNS or not work.spend(cost):
+                return
+            lines = g.lines(unknowns + SPARE, order)
+            blocks = _rows(f, lines.slopes, self.make(lines), order, self.keep)
+            fine = lines.good
+            old, new = np.hstack(blocks[:-1])[fine], blocks[-1][fine]
+            known = f.dot(old, np.ascontiguousarray(basis.T))
+            null = f.null_space(np.ascontiguousarray(np.hstack([known, new])))
+            basis = np.hstack([f.dot(null[:, : len(basis)], basis), null[:, len(basis) :]])
+            yield len(basis)
+
+    def bound(self, least: int, goal: int, work: Work) -> Bound | None:
+        """The lowest bound, from order `least` on; it ends at `goal`, or when it stands still."""
+        best, last = None, -1
+        for order, found in enumerate(self.dimensions(work), start=1):
+            if order < least:
+                continue
+            if found == goal:
+                return Bound(found, order, True)
+            sharp = order > least + 1 and found == last
+            best, last = Bound(found, order, sharp), found
+            if sharp:
+                return best
+        return best
+
+
+class Setting:
+    """A model at one random point modulo p, and how its time reversal splits what is unknown."""
+
+    def __init__(self, dynamics: Dynamics, time: bool) -> None:
+        self.dynamics, self.time = dynamics, time
+        known = [*dynamics.state, *dynamics.parameters, t]
+        self.ring = Ring(dynamics.expressions, known)
+        (self.field,) = dynamics.fields(self.ring, 1, block=4)
+        self.parameters = dynamics.drawn(self.ring, self.field)
+        self.origin = origin_of(dynamics, self.ring, self.field, self.parameters)
+        self.speeds = len(dynamics.rates_of) - len(dynamics.constraints)
+        self.width = self.speeds + time
+
+    def lines(self, count: int, order: int) -> Lines:
+        """Lines through the point."""
+        d, f = self.dynamics, self.field
+        return Lines(d, self.ring, f, self.parameters, count, max(order, 1), self.time, self.origin)
+
+    @property
+    def reversible(self) -> bool:
+        """Whether t → −t, v → −v changes nothing."""
+        d = self.dynamics
+        if d.timed:
+            return False
+        flip = {w: -w for w in d.rates_of}
+        return all(sp.expand(e - e.xreplace(flip)) == 0 for e in (d.energy_function, *d.forces))
+
+
+def applies(dynamics: Dynamics) -> bool:
+    """Whether q̇ is affine in the variables that laws are polynomials of."""
+    d = dynamics
+    return d.mechanical and not any(
+        d.explicit[x].diff(w).free_symbols & set(d.rates_of)
+        for x in d.positions
+        for w in d.rates_of
+    )
+
+
+def integral_bound(
+    dynamics: Dynamics, degree: int, time: bool, goal: int = 0, work: Work | None = None
+) -> Bound | None:
+    """The number of laws Σ K_α v^α, |α| ≤ degree, with any smooth K_α(q) or K_α(t, q).
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+        Of a system; with constraints v are the velocities of coordinates that are free.
+    degree : int
+        m, from 1.
+    time : bool
+        Whether K_α may depend on t; without it the model must not.
+    goal : int
+        How many are known: with a bound as low as that it ends.
+    work : Work, optional
+        What may be spent; five seconds by default.
+
+    Returns
+    -------
+    Bound or None
+        None if it would take too long, or if the system has no such bound.
+    """
+    if not applies(dynamics) or (dynamics.timed and not time):
+        return None
+    setting = Setting(dynamics, time)
+    alphas = up_to(setting.speeds, degree)
+    work = work or Work(5.0)
+
+    def make(lines: Lines) -> Operator:
+        return _of_integrals(setting, lines, alphas)
+
+    if not setting.reversible:
+        everything = Jets(setting, make, lambda _, beta: np.ones(len(beta), dtype=bool))
+        return everything.bound(max(degree, 1), goal, work)
+    # Parity of the powers of v and t: D I of an even one is odd.
+    parts = [
+        Jets(setting, make, lambda u, beta, p=p: (sum(alphas[u]) + beta[:, 0] * time) % 2 == p)
+        for p in (0, 1)
+    ]
+    return _sum(parts, degree, goal, work)
+
+
+def _sum(parts: list[Jets], least: int, goal: int, work: Work) -> Bound | None:
+    """Both parities, order by order."""
+    best, last = None, -1
+    for order, pair in enumerate(zip(*(x.dimensions(work) for x in parts), strict=False), start=1):
+        found = sum(pair)
+        if order < least:
+            continue
+        if found == goal:
+            return Bound(found, order, True)
+        sharp = order > least + 1 and found == last
+        best, last = Bound(found, order, sharp), found
+        if sharp:
+            break
+    return best
+
+
+def _of_integrals(setting: Setting, lines: Lines, alphas: list[tuple[int, ...]]) -> Operator:
+    """(1) along lines."""
+    f, d = setting.field, setting.dynamics
+    flows, pushes = lines.rates()
+    speeds = [lines(d.rates_of[i]) for i in lines.own]
+    powers: dict[tuple[int, ...], np.ndarray] = {}
+
+    def power(alpha: tuple[int, ...]) -> np.ndarray:
+        if alpha not in powers:
+            i = next((k for k, a in enumerate(alpha) if a), None)
+            if i is None:
+                one = np.ones(len(lines.slopes), dtype=WORD)
+                powers[alpha] = lines._constant(one)
+            else:
+                less = (*alpha[:i], alpha[i] - 1, *alpha[i + 1 :])
+                powers[alpha] = lines.mul(power(less), speeds[i])
+        return powers[alpha]
+
+    values, slopes = [], []
+    for alpha in alphas:
+        total: np.ndarray | None = None
+        for i, a in enumerate(alpha):
+            if a:
+                less = (*alpha[:i], a - 1, *alpha[i + 1 :])
+                share = f.mul(lines.mul(power(less), pushes[i]), WORD(a))
+                total = share if total is None else f.add(total, share)
+        values.append(total)
+        along = [lines.mul(power(alpha), x) for x in flows]
+        slopes.append([power(alpha), *along] if setting.time else along)
+    return Operator(values, slopes)
+
+
+def noether_bound(dynamics: Dynamics, goal: int = 0, work: Work | None = None) -> Bound | None:
+    """The number of point symmetries (ξ₀, ξ, G)(t, q) of Noether, with the constant G.
+
+    L must be quadratic in the velocities; there is no bound with constraints or forces.
+    """
+    d = dynamics
+    if not isinstance(d.model, System) or d.model.form != "lagrangian":
+        return None
+    bound = d.forced or d.constraints
+    if bound or any(e.free_symbols & set(d.rates_of) for row in d.mass for e in row):
+        return None
+    setting = Setting(d, True)
+    action = d.energy_function
+    slopes = [action.diff(w) for w in d.rates_of]
+    rest = action - sum(p * w for p, w in zip(slopes, d.rates_of, strict=True))
+    heads = [rest, *slopes, sp.Integer(1)]
+    tails = [action.diff(t), *(action.diff(x) for x in d.positions), sp.Integer(0)]
+
+    def make(lines: Lines) -> Operator:
+        speeds = [lines(w) for w in d.rates_of]
+        values = [lines(e) if e != 0 else None for e in tails]
+        turned = [[lines(e), *(lines.mul(lines(e), v) for v in speeds)] for e in heads]
+        return Operator(values, turned)
+
+    jets = Jets(setting, make, lambda _, beta: np.ones(len(beta), dtype=bool))
+    return jets.bound(2, goal, work or Work(5.0))
+
+
+__all__ = ["Bound", "Work", "applies", "integral_bound", "noether_bound"]

@@ -1,0 +1,65 @@
+"""How a law is written down: whole coefficients, as few terms as can be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import sympy as sp
+
+WIDE = 16  # functions in a law up to which simpler ones are looked for
+
+Terms = Mapping[sp.Expr, sp.Expr]  # function → coefficient
+
+
+def cleared(terms: Terms) -> dict[sp.Expr, sp.Expr]:
+    """The same law without denominators and common factors in its coefficients."""
+    numbers = list(terms.values())
+    below = sp.Integer(1)
+    for x in numbers:
+        below = sp.lcm(below, sp.denom(sp.together(x)))
+    whole = [sp.cancel(x * below) for x in numbers]
+    common = whole[0]
+    for x in whole[1:]:
+        common = sp.gcd(common, x)
+    found = {e: sp.expand(sp.cancel(x / common)) for e, x in zip(terms, whole, strict=True)}
+    parts = [y for x in found.values() for y in sp.Add.make_args(x)]
+    if 2 * sum(y.could_extract_minus_sign() for y in parts) > len(parts):
+        return {e: -x for e, x in found.items()}  # more plus than minus signs
+    return found
+
+
+def presented(terms: Terms) -> sp.Expr:
+    """Σ coefficient·function without denominators and common factors."""
+    return sp.Add(*(x * e for e, x in cleared(terms).items()))
+
+
+def simplest(terms: Terms, known: Sequence[Terms]) -> dict[sp.Expr, sp.Expr]:
+    """The law plus a multiple of a known one, if that has fewer terms.
+
+    With parameters a null vector lacks a function that the law of the textbooks has, because
+    another one was subtracted: Σ xᵢ²/Aᵢ comes out as Σ xᵢ² (1/Aᵢ − 1/A₃).  A summand that several
+    coefficients share, in proportion to those of a known law, is therefore taken out of them all.
+    """
+    best, least = dict(terms), _size(terms)
+    symbols = set().union(*(x.free_symbols for x in terms.values()))
+    if not symbols or least[0] == len(terms) or len(terms) > WIDE:
+        return best  # where every coefficient is one term there is nothing to take out
+    own = cleared(terms)
+    for law in known:
+        shared: Counter[sp.Expr] = Counter()
+        for e in set(law) & set(own):
+            shared.update(sp.Add.make_args(sp.expand(own[e] / law[e])))
+        for factor, times in shared.items():
+            if times > 1:
+                new = {e: sp.expand(own.get(e, 0) - factor * law.get(e, 0)) for e in {**own, **law}}
+                new = {e: x for e, x in new.items() if x != 0}
+                if new and (size := _size(new)) < least:
+                    best, least = new, size
+    return best
+
+
+def _size(terms: Terms) -> tuple[int, int]:
+    """Terms of the law when multiplied out, and their length."""
+    parts = [y for x in cleared(terms).values() for y in sp.Add.make_args(x)]
+    return len(parts), sum(len(str(y)) for y in parts)

@@ -1,0 +1,182 @@
+"""What products of laws span: the part of all laws of a degree that is known.
+
+    V_m = { Σ c P : P a product of laws, Σ c P of degree ≤ m in the velocities, and free of t },
+
+the latter if laws with t are not counted.  Products may be of a higher degree than what is left of
+their sum: of a charge in a field, p_x² + p_y² + p_z² − 2E is the angular momentum, of degree 1.
+What is found so is a law like the others from then on.  All is linear algebra at random points:
+degrees by interpolation in s of P(q, s v), and derivatives in t by dual numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+
+import numpy as np
+import sympy as sp
+
+from taut.laws.dynamics import Moving
+from taut.laws.field import WORD
+from taut.laws.search import Search
+from taut.model import t
+
+OVER = 2  # degrees by which products may be higher than what is left of them
+PRODUCTS = 600  # beyond which they are not counted
+
+Choice = tuple[int, ...]  # which laws to multiply
+
+
+@dataclass
+class Member:
+    """A law, or a sum of products of earlier ones with residues for coefficients."""
+
+    degree: int
+    timed: bool
+    law: sp.Expr | None = None
+    products: tuple[Choice, ...] = ()
+    residues: Sequence = ()
+
+
+def degree_of(law: sp.Expr, speeds: list[sp.Symbol]) -> int | None:
+    """In the velocities; None if it is no polynomial of them."""
+    if not law.is_polynomial(*speeds):
+        return None
+    return int(sp.Poly(law, *speeds).total_degree())
+
+
+class Span:
+    """The spaces V_1, V_2, …, to be asked for in this order.
+
+    Parameters
+    ----------
+    laws : list of Expr
+        Those that are no polynomials of the velocities are left out.
+    time : bool
+        Whether what depends on t is counted.
+    """
+
+    def __init__(self, search: Search, laws: list[sp.Expr], time: bool) -> None:
+        self.search, self.time = search, time
+        d = search.dynamics
+        self.scales = not any(g.has(t) for g in d.constraints)  # s·v is tangent if v is
+        degrees = [(x, degree_of(x, d.rates_of)) for x in laws]
+        self.members = [Member(k, x.has(t), x) for x, k in degrees if k]
+        self.active = list(range(len(self.members)))
+
+    def dimension(self, degree: int) -> int | None:
+        """Of V_m; None if there are too many products."""
+        self._drop(degree)
+        chosen = next(
+            (
+                c
+                for over in ((OVER, 1, 0) if self.scales else (0,))
+                if len(c := self._choices(degree + over)) <= PRODUCTS
+            ),
+            None,
+        )
+        if chosen is None:
+            return None
+        f = self.search.field
+        points = self.search.moving(len(chosen) + 8)
+        values, slopes = self._products(points, chosen)
+        conditions = [] if self.time else [slopes]
+        highest = max(self._degree(c) for c in chosen)
+        if highest > degree:
+            conditions += self._too_high(points, chosen, degree, highest)
+        weights = np.eye(len(chosen), dtype=WORD)
+        if conditions:
+            weights = f.null_space(np.ascontiguousarray(np.vstack(conditions)))
+        spanned = f.dot(values, np.ascontiguousarray(weights.T))
+        plain = [k for k, c in enumerate(chosen) if self._is_plain(c, degree)]
+        matrix = np.hstack([values[:, plain], spanned])
+        _, pivots = f.reduced(np.ascontiguousarray(matrix))
+        for k in pivots:
+            if k >= len(plain):
+                row = weights[k - len(plain)]
+                used = np.flatnonzero(row)
+                timed = any(self.members[i].timed for j in used for i in chosen[j])
+                products = tuple(chosen[j] for j in used)
+                new = Member(degree, timed and self.time, None, products, row[used])
+                self.members.append(new)
+                self.active.append(len(self.members) - 1)
+        return len(pivots)
+
+    def _degree(self, chosen: Choice) -> int:
+        return sum(self.members[i].degree for i in chosen)
+
+    def _is_plain(self, chosen: Choice, degree: int) -> bool:
+        """Whether a product is in V_m by itself."""
+        free = self.time or not any(self.members[i].timed for i in chosen)
+        return free and self._degree(chosen) <= degree
+
+    def _choices(self, highest: int) -> list[Choice]:
+        """Products of laws up to a degree, the empty one first."""
+        found: list[Choice] = [()]
+        for size in range(1, highest + 1):
+            for c in combinations_with_replacement(self.active, size):
+                if self._degree(c) <= highest:
+                    found.append(c)
+            if len(found) > PRODUCTS:
+                break
+        return found
+
+    def _drop(self, degree: int) -> None:
+        """Laws of this degree that products of the others give are no longer needed."""
+        f = self.search.field
+        for i in [k for k in self.active if self.members[k].degree == degree]:
+            rest = [c for c in self._choices(degree) if i not in c]
+            if len(rest) > PRODUCTS:
+                return
+            points = self.search.moving(len(rest) + 8)
+            values, _ = self._products(points, [*rest, (i,)])
+            _, pivots = f.reduced(values)
+            if len(rest) not in pivots:
+                self.active.remove(i)
+
+    def _products(self, points: Moving, chosen: list[Choice]) -> tuple[np.ndarray, np.ndarray]:
+        """Values and ∂/∂t of the products, one column each."""
+        f, size = self.search.field, len(points.point)
+        one, zero = np.ones(size, dtype=WORD), np.zeros(size, dtype=WORD)
+        duals: list[tuple[np.ndarray, np.ndarray]] = []
+
+        def product(c: Choice) -> tuple[np.ndarray, np.ndarray]:
+            a, da = one, zero
+            for i in c:
+                b, db = duals[i]
+                a, da = f.mul(a, b), f.add(f.mul(a, db), f.mul(da, b))
+            return a, da
+
+        for member in self.members:
+            if member.law is not None:
+                duals.append((points(member.law), points(member.law.diff(t))))
+                continue
+            a, da = zero, zero
+            for c, residue in zip(member.products, member.residues, strict=True):
+                b, db = product(c)
+                a, da = f.add(a, f.mul(b, residue)), f.add(da, f.mul(db, residue))
+            duals.append((a, da))
+        made = [product(c) for c in chosen]
+        values, slopes = (np.ascontiguousarray(np.array(x).T) for x in zip(*made, strict=True))
+        return values, slopes
+
+    def _too_high(self, points: Moving, chosen, degree: int, highest: int) -> list[np.ndarray]:
+        """What multiplies s^k, k > degree, in products with velocities s·v."""
+        f, speeds = self.search.field, self.search.dynamics.rates_of
+        nodes = list(range(1, highest + 2))
+        powers = np.array([[pow(s, k, f.p) for k in range(highest + 1)] for s in nodes])
+        unit = np.eye(highest + 1, dtype=WORD)
+        inverse = f.solve(powers.astype(WORD)[None], unit[None])[0][0]
+        start = {w: points(w) for w in speeds}
+        scaled = []
+        for s in nodes:
+            points.point.move({w: f.mul(v, WORD(s)) for w, v in start.items()})
+            scaled.append(self._products(points, chosen)[0])
+        found = []
+        for k in range(degree + 1, highest + 1):
+            total = np.zeros_like(scaled[0])
+            for weight, part in zip(inverse[k], scaled, strict=True):
+                total = f.add(total, f.mul(part, weight))
+            found.append(total)
+        return found
