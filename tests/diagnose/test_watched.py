@@ -44,8 +44,8 @@ def test_a_method_that_breaks_a_law_is_seen():
 
 def test_the_search_waits_until_it_is_asked_for_and_is_made_once(monkeypatch):
     calls = []
-    found = known.conserved
-    monkeypatch.setattr(known, "conserved", lambda *a, **k: calls.append(a) or found(*a, **k))
+    found = known.searched
+    monkeypatch.setattr(known, "searched", lambda *a, **k: calls.append(a) or found(*a, **k))
     model = spherical(potential=z + sp.Rational(1, 7) * z**2)
     run = taut.simulate(model, **START)
     assert not calls

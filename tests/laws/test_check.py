@@ -107,7 +107,7 @@ def test_what_cannot_be_read_is_named():
     with pytest.raises(taut.ModelError, match="where Abs occurs"):
         checked(flow, sp.Abs(X))
     for wrong in ("x +", [X], None):
-        with pytest.raises(taut.TautError, match="not a.* expression"):
+        with pytest.raises(taut.TautError, match=r"not a.* expression"):
             checked(flow, wrong)
 
 

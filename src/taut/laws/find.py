@@ -12,7 +12,7 @@ import numpy as np
 import sympy as sp
 
 from taut.errors import InputError
-from taut.laws.check import checked
+from taut.laws.check import checked, small_enough
 from taut.laws.complete import Counted, counted, statement
 from taut.laws.decay import decaying, rate_of
 from taut.laws.dynamics import Dynamics
@@ -29,7 +29,6 @@ from taut.laws.symmetry import kind_of, symmetry_of, tidied
 from taut.model import Flow, System, t
 from taut.progress import Progress
 
-LARGEST = 40  # coordinates
 MOST = 4000  # columns at all
 COLUMNS = 700  # of an ansatz that is chosen by itself
 DEEPEST = 4  # degree that it goes to
@@ -436,14 +435,7 @@ def conserved(
             "laws are found for systems", expected="a taut.System or a taut.Flow",
             received=type(model).__name__,
         )  # fmt: skip
-    count = model.n if isinstance(model, System) else len(model.variables)
-    if count > LARGEST:
-        raise InputError(
-            "the model is too large for a search",
-            expected=f"at most {LARGEST} coordinates or variables",
-            received=count,
-            remedy="search a smaller model of the same kind",
-        )
+    small_enough(model)
     if proposed is not None:
         return checked(model, proposed)
     degree = None if degree is None else whole("degree", degree, 1)
@@ -457,10 +449,12 @@ def conserved(
             f"about {_about(size)}",
             remedy="ask for a lower degree, or for time=0",
         )
-    return _searched(finder, degree, budget, progress)
+    return searched(finder, degree, budget, progress)
 
 
-def _searched(finder: Finder, degree: int | None, budget: float, progress: Any) -> Laws:
+def searched(
+    finder: Finder, degree: int | None, budget: float, progress: Any, bounded: bool = True
+) -> Laws:
     """Degree after degree; an interruption ends it with what was found."""
     sizes = {d: finder.ansatz(d).columns for d in range(1, (degree or DEEPEST) + 1)}
     if degree is None:
@@ -476,15 +470,15 @@ def _searched(finder: Finder, degree: int | None, budget: float, progress: Any) 
                 finder.at(d)
                 last = d
                 bar.add(size)
-                if degree is None and finder.settled:
+                if degree is None and finder.settled and (d > 1 or not finder.time):
                     break
             stage = "the last laws"
             if finder.time and finder.dynamics.decays:
                 finder.decaying(min(last, 2))
             finder.complete_seeds(last)
             stage, reach = "the bounds", last
-            bounds = finder.bounds(last, SHARE * budget)
-            if degree is None:
+            bounds = finder.bounds(last, SHARE * budget) if bounded else []
+            if degree is None and bounded:
                 bar.say("higher degrees, since there is more")
                 reach, bounds = finder.farther(last, bounds, SHARE * budget, begin + budget)
         stage = "the proofs"

@@ -31,7 +31,10 @@ def cleared(terms: Terms) -> dict[sp.Expr, sp.Expr]:
 
 def presented(terms: Terms) -> sp.Expr:
     """Σ coefficient·function without denominators and common factors."""
-    return sp.Add(*(x * e for e, x in cleared(terms).items()))
+    law = sp.Add(*(x * e for e, x in cleared(terms).items()))
+    parts = sp.Add.make_args(law)
+    even = 2 * sum(x.could_extract_minus_sign() for x in parts) == len(parts)
+    return -law if even and str(law).startswith("-") else law
 
 
 def simplest(terms: Terms, known: Sequence[Terms]) -> dict[sp.Expr, sp.Expr]:
