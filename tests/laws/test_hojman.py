@@ -64,14 +64,14 @@ TABLE = [
     (spring, 1, 0, X**2 * sp.cos(T) - X * U * sp.sin(T), 3 * (X * sp.cos(T) - U * sp.sin(T)),
      "known"),
     (spring, 1, 0, X * (X**2 + U**2), 4 * (X**2 + U**2), "known: 8*"),
-    (emden, M, T**2, 2 - 2 * T * X, 6 * (T - X / (U + X**2)), "known: -6*"),
+    (emden, M, T**2, 2 - 2 * T * X, 6 * (T - X / (U + X**2)), "known: 6*"),
     (emden, M, T**4 * X - 2 * T**3, SWEEP, -12 * LONG, "a function of"),
     (square_drag, sp.exp(2 * K * X), 0, U * sp.exp(K * X), 3 * K * U * sp.exp(K * X),
      "a function of x_dot*exp(k*x)"),
     (damped, sp.exp(2 * G * T), 0, X * F, 4 * F, "known: 4*"),
     (drag, 1 / (U * V), 0, (0, U), U / V, "known: (x_dot/y_dot)"),
     (drag, sp.exp(2 * T), 0, ((X + U) * X, (X + U) * Y), 5 * (X + U), "known: 5*(x + x_dot)"),
-    (kepler, 1, 0, SCALED, TURN, "known: -(-x*y_dot + x_dot*y)"),
+    (kepler, 1, 0, SCALED, TURN, "known: x*y_dot - x_dot*y"),
     (lane_emden, T**2, 0, X / 2 + T * U, 0, "zero"),
 ]  # fmt: skip
 

@@ -29,6 +29,7 @@ from taut.model import Flow, System, t
 NOWHERE = "no points were found on the constraints, or the mass is singular there"
 TRIED = 200  # primes
 OVERSAMPLED = 3  # times the points that are needed are drawn at once
+SPARE = 8  # points at which the mass may turn out to be singular
 
 
 @dataclass
@@ -40,6 +41,11 @@ class Moving:
 
     def __call__(self, e: sp.Expr) -> np.ndarray:
         return self.point(e)
+
+    def picked(self, rows: np.ndarray) -> Moving:
+        """The same at some of the points."""
+        rates = {x: v[rows] for x, v in self.rates.items()}
+        return Moving(picked(self.point, rows), rates)
 
     def rate(self, e: sp.Expr) -> np.ndarray:
         """De, by the chain rule."""
@@ -207,14 +213,21 @@ class Dynamics:
         """At least `count` random points of the variety, with rates."""
         size = OVERSAMPLED * count + 16
         for _ in range(8):
-            found = self._drawn(ring, field, size, parameters, time)
-            good = np.flatnonzero(found.point.good)
-            if len(good) >= count:
-                return _kept(found, good[:count])
-            size *= 2
+            point = self._points(ring, field, size, parameters, time)
+            good = np.flatnonzero(point.good)
+            if len(good) >= count:  # rates are for those that are on the variety
+                found = self._rated(picked(point, good[: count + SPARE]), time)
+                fine = np.flatnonzero(found.point.good)[:count]
+                if len(fine) == count:
+                    return found.picked(fine)
+            size = max(2 * size, int(1.3 * size * count / len(good)) if len(good) else 0)
         raise ModelError(NOWHERE)
 
     def _drawn(self, ring: Ring, field: Field, size: int, parameters: dict, time: bool) -> Moving:
+        """Random points with rates; some of them may be off the variety, see `Point.good`."""
+        return self._rated(self._points(ring, field, size, parameters, time), time)
+
+    def _points(self, ring: Ring, field: Field, size: int, parameters: dict, time: bool) -> Point:
         given = {x: field.random(size) for x in self.state}
         if time:
             given[t] = field.random(size)
@@ -228,11 +241,14 @@ class Dynamics:
             self._place(point, self.steps, self.levels)
         for base, k in ring.roots:
             point.root(base, k)
+        return point
+
+    def _rated(self, point: Point, time: bool) -> Moving:
         rates = {x: point(e) for x, e in self.explicit.items()}
         if self.rates_of:
             rates |= self._accelerations(point)
         if time:
-            rates[t] = np.ones(size, dtype=WORD)
+            rates[t] = np.ones(len(point), dtype=WORD)
         return Moving(point, rates)
 
     def _place(self, point: Point, ladder: list[Rung], equations: list[sp.Expr]) -> None:
@@ -306,10 +322,9 @@ def _roots(field: Field, rows: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray
     return found, good
 
 
-def _kept(moving: Moving, rows: np.ndarray) -> Moving:
-    """The same at some of the points."""
-    p = moving.point
-    point = Point(
+def picked(p: Point, rows: np.ndarray) -> Point:
+    """Some of the points."""
+    return Point(
         p.ring,
         p.field,
         {e: v[rows] for e, v in p.values.items()},
@@ -319,4 +334,3 @@ def _kept(moving: Moving, rows: np.ndarray) -> Moving:
         {k: v[rows] for k, v in p.powers.items()},
         {k: v[rows] for k, v in p.roots.items()},
     )
-    return Moving(point, {x: v[rows] for x, v in moving.rates.items()})

@@ -423,7 +423,7 @@ def conserved(
     >>> x, y = q = taut.coordinates("x y")
     >>> print(taut.conserved(taut.System(q, mass=1, potential=(x**2 + y**2)/2), time=0))
       energy            x**2/2 + x_dot**2/2 + y**2/2 + y_dot**2/2
-      angular momentum  -x*y_dot + x_dot*y
+      angular momentum  x*y_dot - x_dot*y
       hidden symmetry   x**2 + x_dot**2
       hidden symmetry   x*y + x_dot*y_dot
     4 laws, 3 independent

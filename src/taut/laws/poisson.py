@@ -32,7 +32,7 @@ from taut.laws.law import Law, Laws
 from taut.laws.linear import Linear, Part
 from taut.laws.normal import Normal, shown
 from taut.laws.rates import Jet
-from taut.laws.ring import tidy
+from taut.laws.ring import Point, tidy
 from taut.laws.search import Search
 from taut.model import Flow, t
 
@@ -78,8 +78,9 @@ class Bracket(Dynamics):
         e = tidy(e)
         return e.xreplace({s: t for s in e.free_symbols if s.name == t.name})
 
-    def _drawn(self, ring, field, size: int, parameters: dict, time: bool) -> Moving:
-        drawn = super()._drawn(ring, field, size, parameters, time)
+    def _rated(self, point: Point, time: bool) -> Moving:
+        drawn = super()._rated(point, time)
+        field, size = point.field, len(point)
         weights = [field.random(size) for _ in self.state]
         rates = {}
         for j, x in enumerate(self.state):

@@ -15,7 +15,7 @@ import numpy as np
 import sympy as sp
 
 from taut.errors import ModelError
-from taut.laws.dynamics import Dynamics, Moving, _kept
+from taut.laws.dynamics import Dynamics, Moving
 from taut.laws.field import WORD, Field
 from taut.laws.ring import Ring
 from taut.model import t
@@ -57,7 +57,7 @@ class Lines:
         self.dynamics, self.field, self.order = dynamics, field, order
         d, f = dynamics, field
         start = origin or origin_of(d, ring, f, parameters)
-        self.point = point = _kept(start, np.zeros(count, dtype=np.int64)).point
+        self.point = point = start.picked(np.zeros(count, dtype=np.int64)).point
         self._shuffle(ring)
         point.move({w: f.random(count) for w in d.rates_of})
         self.free, self.own = range(len(d.positions)), range(len(d.rates_of))
@@ -274,7 +274,7 @@ def origin_of(d: Dynamics, ring: Ring, field: Field, parameters: dict) -> Moving
         drawn = d._drawn(ring, field, size, parameters, True)
         good = np.flatnonzero(drawn.point.good)
         if len(good):
-            chosen = _kept(drawn, good[:1])
+            chosen = drawn.picked(good[:1])
             if not d.timed:
                 chosen.point.move({t: np.zeros(1, dtype=WORD)})
             return chosen
