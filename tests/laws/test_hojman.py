@@ -59,7 +59,7 @@ SCALED = tuple(TURN * (2 * a / 3 - T * b) for a, b in ((X, U), (Y, V)))
 
 # (model, μ, ξ₀, ξ, I_H, how its label begins)
 TABLE = [
-    (free, 1, 0, -X * U, -3 * U, "known: -3*(x_dot)"),
+    (free, 1, 0, -X * U, -3 * U, "known: -3*x_dot"),
     (free, 1, 0, X**2 - T * X * U, 3 * (X - T * U), "known"),
     (spring, 1, 0, X**2 * sp.cos(T) - X * U * sp.sin(T), 3 * (X * sp.cos(T) - U * sp.sin(T)),
      "known"),
@@ -69,7 +69,7 @@ TABLE = [
     (square_drag, sp.exp(2 * K * X), 0, U * sp.exp(K * X), 3 * K * U * sp.exp(K * X),
      "a function of x_dot*exp(k*x)"),
     (damped, sp.exp(2 * G * T), 0, X * F, 4 * F, "known: 4*"),
-    (drag, 1 / (U * V), 0, (0, U), U / V, "known: (x_dot/y_dot)"),
+    (drag, 1 / (U * V), 0, (0, U), U / V, "known: x_dot/y_dot"),
     (drag, sp.exp(2 * T), 0, ((X + U) * X, (X + U) * Y), 5 * (X + U), "known: 5*(x + x_dot)"),
     (kepler, 1, 0, SCALED, TURN, "known: x*y_dot - x_dot*y"),
     (lane_emden, T**2, 0, X / 2 + T * U, 0, "zero"),

@@ -263,7 +263,7 @@ def hojman(
       ────────────────  ─  ────────────────  ───────────────────────
       ∂t                1  0                 zero
       ∂x                1  0                 zero
-      x ∂t              1  -3*x_dot          known: -3*(x_dot)
+      x ∂t              1  -3*x_dot          known: -3*x_dot
       t ∂t              1  -1                a number
       x ∂x              1  2                 a number
       t ∂x              1  0                 zero
@@ -369,10 +369,8 @@ def label(d: Dynamics, points, value: sp.Expr, known: Laws) -> str:
             numbers = plain(scaled[:-1].tolist(), f.p)
             if numbers is not None:
                 total = zip(numbers, [sp.Integer(1), *expressions], strict=True)
-                parts = [(c, e) for c, e in total if c != 0]
-                signs = {1: "", -1: "-"}
-                words = " + ".join(f"{signs.get(c, f'{c}*')}({e})" for c, e in parts)
-                return f"known: {words}"
+                parts = [_multiple(c, e) for c, e in total if c != 0]
+                return f"known: {' + '.join(parts)}"
     for count in range(1, len(expressions) + 1):
         for chosen in combinations(range(len(expressions)), count):
             some = [expressions[i] for i in chosen]
@@ -383,6 +381,14 @@ def label(d: Dynamics, points, value: sp.Expr, known: Laws) -> str:
         if count >= known.rank:
             break
     return NEW
+
+
+def _multiple(c: sp.Rational, e: sp.Expr) -> str:
+    """The law as it is shown elsewhere, times a number."""
+    if c == 1:
+        return str(e)
+    factor = "-" if c == -1 else f"{c}*"
+    return f"{factor}({e})" if isinstance(e, sp.Add) else f"{factor}{e}"
 
 
 __all__ = ["HojmanLaw", "hojman", "multiplier"]

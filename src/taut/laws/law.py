@@ -116,7 +116,7 @@ class Laws(list):
     rank : int
         How many are functionally independent.
     independent : list of Law
-        As many, chosen in order: what to hold a trajectory to.
+        As many, chosen in order; at almost all states the others are functions of them.
     complete : str
         What the set is complete in: a theorem where there is one.
     bounds : tuple of Counted

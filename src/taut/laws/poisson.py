@@ -178,7 +178,8 @@ def casimirs(
     >>> x, y, z = sp.symbols("x y z")
     >>> print(taut.casimirs([x, y, z], [[0, -z, y], [z, 0, -x], [-y, x, 0]]))
       Casimir  x**2 + y**2 + z**2
-    1 law, 1 independent; all that there are: J has corank 1
+    1 law, 1 independent
+    all that there are: J has corank 1
     """
     d = Bracket(variables, bracket)
     search, basis = _prepared(d, functions)
