@@ -16,6 +16,7 @@ import numpy as np
 from taut.diagnose.drift import Drift, drift_of, pooled
 from taut.diagnose.symplecticity import Probe
 from taut.diagnose.watched import Watched, watched
+from taut.kernel.newton_code import LIMIT
 from taut.march import loop
 from taut.march.trajectory import Trajectory
 from taut.march.tuned import energy_error
@@ -24,6 +25,7 @@ from taut.text import aligned
 EPS = np.finfo(float).eps
 SAMPLES = 32
 WALK = 0.4  # of a slope: with a wider interval than that it may be a part of a walk
+NAME = 40  # characters of a quantity that are shown
 LONG = 100_000  # steps after which a run counts as long
 
 
@@ -187,7 +189,8 @@ class Certificate:
                 value += f", the energy's error {error:.1e} of the kinetic energy"
             rows.append(("tolerance", value, word))
         if self.symplectic is not None:
-            word = "symplectic" if self.symplectic else "not symplectic on the constraints"
+            place = " on the constraints" if run.system.c else ""
+            word = "symplectic" if self.symplectic else f"not symplectic{place}"
             if not run.method.symplectic and (self.symplecticity or 0.0) < self._defect_limit:
                 word = "small at this step, not by construction"
             rows.append(("symplecticity defect", f"{self.symplecticity:.1e}", word))
@@ -196,7 +199,8 @@ class Certificate:
             if not np.isfinite(w.largest_change):
                 rows.append((w.name, f"{w.first:.6g} at the start", "not a number"))
                 continue
-            rows.append((w.name, f"{w.first:.6g} ± {w.largest_change:.1e}", self._fate(w)))
+            name = w.name if len(w.name) <= NAME else w.name[: NAME - 1] + "…"
+            rows.append((name, f"{w.first:.6g} ± {w.largest_change:.1e}", self._fate(w)))
         if self._followed[1]:
             rows.append(("laws", f"not looked for: {self._followed[1]}", ""))
         if run.watch is not None:
@@ -211,9 +215,10 @@ class Certificate:
         if self.iterations:
             part = " in a part of it" if len(run.method.substeps) > 1 else ""
             value = f"{self.iterations:.2f} per step, at most {self.most_iterations}{part}"
-            rows.append(
-                ("Newton iterations", value, f"{self.failures} failed" if self.failures else "")
-            )
+            word = f"{self.failures} failed" if self.failures else ""
+            if run.method.name == "corrected" and self.most_iterations >= LIMIT and not word:
+                word = "some corrections did not converge"
+            rows.append(("Newton iterations", value, word))
         if self.charts:
             rows.append(("chart changes", str(self.charts), ""))
         if self.redundant:
@@ -224,7 +229,7 @@ class Certificate:
 
     @cached_property
     def _notes(self) -> list[tuple[str, str, str]]:
-        return [] if self.run.system.first_order else self.run.method.notes(self.run.system)
+        return self.run.method.notes(self.run.system)
 
     def _kept(self, which: int) -> str:
         """Verdict on g (0) or on the hidden constraints (1)."""

@@ -57,7 +57,7 @@ def _found(run: Trajectory) -> tuple[list[Watched], str]:
     """Every law that the search finds but the energy, which the certificate has already."""
     from taut.laws.known import laws_of
 
-    laws = laws_of(run.system)
+    laws = laws_of(run.system, run.parameters)
     if isinstance(laws, TautError):
         return [], str(laws).splitlines()[0]
     chosen = [law for law in laws if law.kind != "energy"]

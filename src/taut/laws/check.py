@@ -23,7 +23,7 @@ from taut.laws.linear import Linear, Part
 from taut.laws.normal import FRESH, Normal, shown
 from taut.laws.proof import TooLarge, rate
 from taut.laws.rates import Jet
-from taut.laws.ring import tidy
+from taut.laws.ring import exact, tidy
 from taut.laws.symmetry import kind_of, symmetry_of
 from taut.model import Flow, System, t
 
@@ -34,8 +34,16 @@ BY_POINTS = f"D I = 0 at {2 * FRESH} random points modulo two primes near 2³¹"
 
 
 def read(model: System | Flow, expression: Any) -> sp.Expr:
-    """An expression in the model's own symbols, with exact numbers."""
-    return tidy(model.read(expression))
+    """An expression of the model's state, with exact numbers: p = L_v, or q̇ = H_p, put in."""
+    e = model.read(expression)
+    if isinstance(model, System):
+        lagrangian = model.form == "lagrangian"
+        rates, others = model.momenta, model.velocities
+        rates, others = (rates, others) if lagrangian else (others, rates)
+        if e.has(*rates):
+            slopes = [model.energy_function.diff(x) for x in others]
+            e = e.xreplace(dict(zip(rates, slopes, strict=True)))
+    return tidy(e)
 
 
 def small_enough(model: Any) -> Any:
@@ -83,7 +91,7 @@ def settings(
     if values is None:
         values = model.parameters if isinstance(model, System) else {}
     table = {
-        s: sp.Rational(str(values[s.name]))
+        s: exact(float(values[s.name]))  # type: ignore[arg-type]
         for s in dynamics.parameters
         if values.get(s.name) is not None
     }

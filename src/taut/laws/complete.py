@@ -110,6 +110,9 @@ def statement(search: Search, ranks: tuple[int, int], words: str, made: Sequence
             f"locally every law without t is a function of these, {ranks[0]} of them independent"
         )
     text = "complete: " + "; ".join(parts) if parts else f"complete in this ansatz: {words}"
-    places = [words, *["this ansatz"] * len(missing)] if parts else ["this ansatz"] * len(missing)
+    if not missing:
+        return text
+    places = [words, *["this ansatz"] * len(missing)]
     told = [x.words(place) for x, place in zip(missing, places, strict=False)]
-    return "; ".join([text, *told])
+    advice = "a higher degree= or more functions= may find them"
+    return f"not all: {'; '.join(told)}; {advice}" + (f". {text}" if parts else "")

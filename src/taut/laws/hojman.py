@@ -35,7 +35,8 @@ from taut.laws.check import NORMAL_FORM, _proved, gradient_ranks, points_of, rea
 from taut.laws.darboux import darboux
 from taut.laws.dynamics import Dynamics
 from taut.laws.field import WORD
-from taut.laws.find import COLUMNS, Finder, conserved, generators
+from taut.laws.find import COLUMNS, Finder, conserved
+from taut.laws.generators import generators
 from taut.laws.law import Law, Laws
 from taut.laws.lie import _checked as checked_symmetry, is_model, lie_symmetries
 from taut.laws.linear import Linear, Part

@@ -203,13 +203,13 @@ class Setting:
 
 
 def applies(dynamics: Dynamics) -> bool:
-    """Whether q̇ is affine in the variables that laws are polynomials of."""
+    """Whether q̇ and p are affine in the variables that laws are polynomials of."""
     d = dynamics
-    return d.mechanical and not any(
-        d.explicit[x].diff(w).free_symbols & set(d.rates_of)
-        for x in d.positions
-        for w in d.rates_of
-    )
+    if not d.mechanical:
+        return False
+    slopes = [d.explicit[x].diff(w) for x in d.positions for w in d.rates_of]
+    masses = [e for row in d.mass for e in row]
+    return not any(e.free_symbols & set(d.rates_of) for e in (*slopes, *masses))
 
 
 def integral_bound(

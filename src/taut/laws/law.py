@@ -75,7 +75,7 @@ class Law:
     def latex(self) -> str:
         """For a paper."""
         dotted = {
-            s: rf"\dot{{{sp.latex(sp.Symbol(s.name.removesuffix(DOT)))}}}"
+            s: _dotted(s.name.removesuffix(DOT))
             for s in self.expression.free_symbols
             if s.name.endswith(DOT)
         }
@@ -108,6 +108,12 @@ class Law:
         return f"Law({self.kind}: {self.expression})"
 
 
+def _dotted(name: str) -> str:
+    """A velocity: the dot is over the letter, not over its index."""
+    letter, _, index = sp.latex(sp.Symbol(name)).partition("_")
+    return rf"\dot{{{letter}}}" + (f"_{index}" if index else "")
+
+
 class Laws(list):
     """A list of `Law`, with what is known of them together.
 
@@ -135,6 +141,10 @@ class Laws(list):
         self.rank, self.complete, self.bounds = rank, complete, tuple(bounds)
         self.independent = [self[i] for i in chosen]
 
+    def latex(self) -> str:
+        """All of them, one per line, for an ``align`` environment."""
+        return " \\\\\n".join(f"I_{{{i}}} &= {x.latex()}" for i, x in enumerate(self, 1))
+
     def to_dict(self) -> dict[str, Any]:
         """For machines."""
         return {
@@ -145,10 +155,17 @@ class Laws(list):
             "bounds": [asdict(x) for x in self.bounds],
         }
 
+    def _proofs(self) -> str:
+        """How many are proved by normal form, and how many at random points."""
+        formal = sum(x.verified == "normal form" for x in self)
+        if formal == len(self):
+            return ", proved by normal form"
+        return f", {formal} proved by normal form, the rest at random points modulo primes"
+
     def __str__(self) -> str:
         told = fill(self.complete, WIDTH, break_on_hyphens=False)
         if not self:
             return f"no laws\n{told}"
         rows = [(law.kind, str(law.expression), law.condition) for law in self]
-        count = f"{len(self)} law{'s'[: len(self) > 1]}, {self.rank} independent"
+        count = f"{len(self)} law{'s'[: len(self) > 1]}, {self.rank} independent{self._proofs()}"
         return "\n".join([*aligned(rows), count, told])

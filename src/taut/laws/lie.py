@@ -25,7 +25,8 @@ from taut.errors import InputError
 from taut.laws.check import NORMAL_FORM, read, said, settings, small_enough
 from taut.laws.dynamics import Dynamics
 from taut.laws.field import WORD
-from taut.laws.find import generators, whole
+from taut.laws.find import whole
+from taut.laws.generators import generators
 from taut.laws.linear import Linear, Part
 from taut.laws.normal import FRESH, Normal, shown
 from taut.laws.proof import TooLarge

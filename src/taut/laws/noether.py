@@ -36,7 +36,8 @@ from taut.laws.check import (
     small_enough,
 )
 from taut.laws.dynamics import Dynamics
-from taut.laws.find import generators, whole
+from taut.laws.find import whole
+from taut.laws.generators import generators
 from taut.laws.law import Law, Symmetry
 from taut.laws.linear import Linear, Part
 from taut.laws.normal import FRESH, Normal, shown

@@ -27,7 +27,8 @@ from taut.errors import InputError, ModelError
 from taut.laws.check import NORMAL_FORM, gradient_ranks, points_of
 from taut.laws.dynamics import Dynamics, Moving
 from taut.laws.field import WORD
-from taut.laws.find import generators, whole
+from taut.laws.find import whole
+from taut.laws.generators import generators
 from taut.laws.law import Law, Laws
 from taut.laws.linear import Linear, Part
 from taut.laws.normal import Normal, shown
@@ -178,7 +179,7 @@ def casimirs(
     >>> x, y, z = sp.symbols("x y z")
     >>> print(taut.casimirs([x, y, z], [[0, -z, y], [z, 0, -x], [-y, x, 0]]))
       Casimir  x**2 + y**2 + z**2
-    1 law, 1 independent
+    1 law, 1 independent, proved by normal form
     all that there are: J has corank 1
     """
     d = Bracket(variables, bracket)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field as filled
+from fractions import Fraction
 from math import lcm
 from typing import Any
 
@@ -33,11 +34,23 @@ _BY_SINES = (sp.tan, sp.cot, sp.sec, sp.csc)
 _HYPERBOLIC = (sp.sinh, sp.cosh, sp.tanh, sp.coth, sp.sech, sp.csch)
 _FREE = (sp.log, sp.atan, sp.asinh, sp.asin, sp.acos, sp.acosh, sp.atanh, sp.erf)
 
+LARGEST = (100, 10_000, 1_000_000)  # denominators of fractions that floats are taken for
+
+
+def exact(value: float) -> sp.Rational:
+    """The simplest fraction that a float stands for: 0.1 is 1/10, and 1/3 in floats is 1/3."""
+    whole = Fraction(value)
+    for largest in LARGEST:
+        simple = whole.limit_denominator(largest)
+        if float(simple) == value:
+            return sp.Rational(simple.numerator, simple.denominator)
+    return sp.Rational(repr(value))
+
 
 def tidy(expression: Any) -> sp.Expr:
     """The same expression with exact numbers, and with sines and exponentials only."""
     e = sp.sympify(expression)
-    floats = {x: sp.Rational(str(x)) for x in e.atoms(sp.Float)}
+    floats = {x: exact(float(x)) for x in e.atoms(sp.Float)}
     e = e.xreplace(floats) if floats else e
     if e.has(*_BY_SINES):
         e = e.replace(lambda x: isinstance(x, _BY_SINES), _by_sines)

@@ -31,6 +31,7 @@ from taut.text import aligned
 
 MANY = 20_000  # combinations of values
 COLUMNS = 700
+FEW = 100  # monomials of an ansatz that is chosen by itself
 
 Values = dict[sp.Symbol, sp.Rational]
 
@@ -78,7 +79,8 @@ class Specials(list):
         self.tried, self.searched = tried, searched
 
     def __str__(self) -> str:
-        count = f"{len(self)} special" if self else "nothing special"
+        many = f"{len(self)} special case{'s'[: len(self) > 1]}"
+        count = many if self else "nothing special"
         return "\n".join(
             [*map(str, self), f"{count} among {self.tried} values tried, {self.searched}"]
         )
@@ -88,7 +90,7 @@ def special_values(
     model: System | Flow,
     values: Mapping[Any, Iterable[Any]] | None = None,
     *,
-    degree: int = 2,
+    degree: int | None = None,
     time: int = 0,
     functions: Iterable[Any] = (),
     progress: Any = None,
@@ -103,8 +105,10 @@ def special_values(
         What to try: all combinations.  Parameters that are not named stay general.  Without it
         small fractions are tried, in all combinations for up to two parameters, and for more of
         them in one at a time.
-    degree, time, functions
-        Of the ansatz, as in `conserved`.
+    degree : int, optional
+        Of the ansatz; without it, four or as many as have at most a hundred monomials.
+    time, functions
+        As in `conserved`.
     progress : bool or callable(done, total), optional
 
     Returns
@@ -121,7 +125,7 @@ def special_values(
     >>> print(taut.special_values(system, {"a": [0, 1, 2, 3]}, degree=4))
     at a = 2
       hidden symmetry  x**4 + 4*x**2*y**2 + 4*x*x_dot*y_dot - 4*x_dot**2*y
-    1 special among 4 values tried, degree ≤ 4 in x, y, x_dot, y_dot
+    1 special case among 4 values tried, degree ≤ 4 in x, y, x_dot, y_dot
     """
     if not isinstance(model, System | Flow):
         raise InputError(
@@ -129,8 +133,14 @@ def special_values(
             expected="a taut.System or a taut.Flow",
             received=type(model).__name__,
         )
-    scan = Scan(model, whole("degree", degree, 1), whole("time", time, 0), functions)
+    time = whole("time", time, 0)
+    if degree is None:
+        finder = Finder(model, functions, time)
+        few = [d for d in (2, 3, 4) if finder.ansatz(d).columns <= FEW]
+        degree = few[-1] if few else 2
+    scan = Scan(model, whole("degree", degree, 1), time, functions)
     grid = scan.grid(values)
+    alone = values is None and len(scan.dynamics.parameters) > 2
     hits: dict[tuple, None] = {}
     with Progress(progress, len(grid), model, "special values") as bar:
         for chosen in grid:
@@ -143,7 +153,8 @@ def special_values(
         laws = scan.laws(dict(key), [dict(other) for other in hits if set(other) < set(key)])
         if laws:
             found.append(Special({s.name: x for s, x in key}, tuple(laws)))
-    return Specials(found, len(grid), scan.ansatz.words())
+    how = "one parameter at a time, " if alone else ""
+    return Specials(found, len(grid), how + scan.ansatz.words())
 
 
 class Scan:
@@ -151,7 +162,7 @@ class Scan:
 
     def __init__(self, model: System | Flow, degree: int, time: int, functions) -> None:
         self.model, self.degree, self.time = model, degree, time
-        self.functions = list(functions)
+        self.functions = [functions] if isinstance(functions, sp.Basic | str) else list(functions)
         self.finder = Finder(model, self.functions, time)
         self.search, self.dynamics = self.finder.search, self.finder.dynamics
         if not self.dynamics.parameters:
@@ -196,6 +207,7 @@ class Scan:
             name = str(key)
             if name not in named:
                 raise UnknownName("parameter", name, named)
+            numbers = numbers if isinstance(numbers, Iterable) else [numbers]
             lists[named[name]] = [_number(name, x) for x in numbers]
         if (size := prod(map(len, lists.values()))) > MANY:
             raise InputError(

@@ -85,6 +85,13 @@ class Corrected(Wrapped):
 
     def __post_init__(self) -> None:
         base = method_of(self.base)
+        if isinstance(base, Corrected):
+            raise InputError(
+                "the method is corrected already",
+                expected="a method to correct",
+                received=base.label,
+                remedy="give all laws at once",
+            )
         object.__setattr__(self, "base", base)
         object.__setattr__(self, "laws", _listed(self.laws))
         if self.norm not in NORMS:
@@ -141,7 +148,7 @@ class Corrected(Wrapped):
 
         laws = self.laws
         if laws is None:
-            found = laws_of(system)
+            found = laws_of(system, values)
             if isinstance(found, Exception):
                 raise found
             laws = _listed(found)
@@ -152,6 +159,12 @@ class Corrected(Wrapped):
                 _CHECKED[key] = tuple(checked(model, e, values).expression for e in laws)
             laws = _CHECKED[key]
         return replace(self, base=self.inner.fitted(system, values), laws=laws)
+
+    def notes(self, system: System) -> list[tuple[str, str, str]]:
+        rows = self.inner.notes(system)
+        if not self.laws and not system.c:
+            rows = [*rows, ("corrections", "no law and no constraint to correct", "")]
+        return rows
 
     def program(self, step: Step) -> None:
         assert self.laws is not None, "laws are looked for before a step is made"
@@ -171,6 +184,8 @@ def _listed(laws: Any) -> tuple[sp.Expr, ...] | None:
     """
     if laws is None:
         return None
+    if hasattr(laws, "expression") or isinstance(laws, sp.Expr):
+        laws = [laws]
     if isinstance(laws, str) or not isinstance(laws, Iterable):
         raise InputError(
             "laws cannot be kept",

@@ -122,7 +122,7 @@ class EnergyMomentum(Method):
         kept = "symmetries" if self._linear(system) else "translations"
         rows = []
         for what, constraints in (("energy by", False), ("constraints by", True)):
-            terms = (x for x in system.terms if x.kind != "force")
+            terms = (x for x in system.terms if x.kind not in ("force", "flow"))
             found = [
                 piece
                 for term in terms

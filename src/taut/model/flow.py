@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -57,10 +58,13 @@ class Flow:
                 expected=f"{len(self.variables)} expressions",
                 received=len(rhs),
             )
-        # Time has one symbol, however its assumptions were written.
+        # A name is one symbol, however its assumptions were written.
+        own = {s.name: s for s in (*self.variables, t)}
         self.rhs = tuple(
-            (e := sp.sympify(x)).xreplace({s: t for s in e.free_symbols if s.name == t.name})
-            for x in rhs
+            (e := scalar(x, f"the rate of {v}")).xreplace(
+                {s: own[s.name] for s in e.free_symbols if s.name in own}
+            )
+            for x, v in zip(rhs, self.variables, strict=True)
         )
 
     @cached_property
@@ -80,10 +84,18 @@ class Flow:
         made.flow = self
         return made
 
+    @property
+    def _symbols(self) -> tuple[sp.Symbol, ...]:
+        return (*self.variables, *self.parameters, t)
+
     def read(self, expression: Any) -> sp.Expr:
         """An expression in the flow's own symbols, whatever their assumptions."""
+        expression = getattr(expression, "expression", expression)
+        if isinstance(expression, str):
+            with suppress(sp.SympifyError, SyntaxError, TypeError, AttributeError):
+                expression = sp.sympify(expression, locals={s.name: s for s in self._symbols})
         e = scalar(expression, "the expression")
-        own = {s.name: s for s in (*self.variables, *self.parameters, t)}
+        own = {s.name: s for s in self._symbols}
         stray = sorted(s.name for s in e.free_symbols if s.name not in own)
         if stray:
             raise ModelError(
@@ -94,4 +106,6 @@ class Flow:
         return e.xreplace({s: own[s.name] for s in e.free_symbols})
 
     def __repr__(self) -> str:
-        return f"Flow: {len(self.variables)} variable{'s'[: len(self.variables) > 1]}"
+        count = f"Flow: {len(self.variables)} variable{'s'[: len(self.variables) > 1]}"
+        names = ", ".join(s.name for s in self.parameters)
+        return f"{count}, parameters {names}" if names else count

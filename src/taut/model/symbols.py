@@ -8,6 +8,7 @@ known by its name.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
@@ -121,6 +122,9 @@ class Vocabulary:
 
     def read(self, expression: object, where: str) -> sp.Expr:
         """`expression` in our symbols; an unknown symbol or a non-number is an error."""
+        if isinstance(expression, str):  # so that E and I are what they are here
+            with suppress(sp.SympifyError, SyntaxError, TypeError, AttributeError):
+                expression = sp.sympify(expression, locals=dict(self._ours))
         expr = scalar(expression, where)
         if expr.is_number:
             return expr
@@ -151,7 +155,7 @@ class Vocabulary:
                 f"{where} contains {', '.join(sorted(unknown))}, which the system does not know",
                 expected="only " + ", ".join(sorted(self._ours)),
                 received=str(expr)[:120],
-                remedy="add it to coordinates, or give it a value in parameters={…}; "
+                remedy='add it to coordinates, or to parameters={"k": 2.0} (or ["k"]); '
                 "velocities and momenta come from taut.velocities(q) and taut.momenta(q)",
             )
         return expr.xreplace(table) if table else expr

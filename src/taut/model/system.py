@@ -451,8 +451,10 @@ class System:
     time = t
 
     def read(self, expression: Any) -> sp.Expr:
-        """An expression in the system's own symbols; an unknown symbol is an error."""
-        return self._vocabulary.read(expression, "the expression")
+        """An expression, or the one of a `Law`, in the system's own symbols; others are errors."""
+        return self._vocabulary.read(
+            getattr(expression, "expression", expression), "the expression"
+        )
 
     def parameter_symbols(self, values: Mapping[str, float]) -> dict[sp.Symbol, float]:
         """Symbols of the parameters with their values."""

@@ -186,7 +186,7 @@ def _integrals(page: Page, study: Study) -> None:
     )
     page.folded("taut.conserved(body)", str(study.laws))
     page.text(
-        "The second one, I, is the energy in disguise: (A_1 A_2 |x|² − I)/(2 A_1 A_2 A_3) is "
+        "The second one is 2 A_1 A_2 A_3 times the energy "
         "E = ½ Σ xᵢ²/Aᵢ + k x₃. The torque is that of a rotor along the third axis: the body is "
         "a gyrostat. taut proves E, and refuses the kinetic energy alone; its rate is the power of "
         "the torque, −k ẋ₃:",

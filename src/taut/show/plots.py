@@ -29,8 +29,8 @@ def plot(
     """Draw a run: where it went, and what it kept.
 
     The path of every point (coordinates named x, y[, z] or x1, y1[, z1] …; other coordinates are
-    drawn against time) with the rods at the last state, the energy error with its drift, and the
-    largest residuals of the constraints and hidden constraints.
+    drawn against time) with the rods at the last state, the energy error with its drift (for a
+    flow, what its laws change by), and the largest residuals of the constraints and hidden ones.
 
     Parameters
     ----------
@@ -65,13 +65,16 @@ def plot(
         else:
             _draw_coordinates(left, runs, points)
         energy = figure.add_subplot(grid[0, 1])
-        _draw_energy(energy, runs, points)
+        if run.system.first_order:
+            _draw_laws(energy, runs, points)
+        else:
+            _draw_energy(energy, runs, points)
         if constrained:
             below = figure.add_subplot(grid[1, 1], sharex=energy)
             _draw_residuals(below, runs)
             energy.tick_params(labelbottom=False)
             energy.set_xlabel("")
-        heading = f"{run.method.name}, step {run.step:g}{which}" if title is None else title
+        heading = f"{run.method.label}, step {run.step:g}{which}" if title is None else title
         if heading:
             figure.suptitle(heading, x=0.01, ha="left", fontsize=8, color=style.FAINT)
     return figure
@@ -256,6 +259,29 @@ def _draw_energy(axes: Axes, runs: list[Trajectory], points: int) -> None:
             note = _draw_drift(axes, run, error)
     style.title(axes, "energy error" if conserved else "energy, not conserved", note)
     style.powers(axes, "$H - H_0$", largest)
+    if largest == 0.0:
+        axes.set_ylim(-1e-16, 1e-16)
+    axes.set_xlabel("$t$")
+    axes.margins(x=0)
+
+
+def _draw_laws(axes: Axes, runs: list[Trajectory], points: int) -> None:
+    """What the laws of a flow change by."""
+    largest = 0.0
+    laws = runs[0].certificate.watched
+    for k, run in enumerate(runs):
+        for i, law in enumerate(laws):
+            values = run.evaluate(law.expression)
+            colour = style.COLOURS[(i if len(runs) == 1 else k) % len(style.COLOURS)]
+            label = law.name if k == 0 else None
+            change = values - values[0]
+            axes.plot(*style.envelope(run.t, change, points), color=colour, lw=0.7, label=label)
+            largest = max(largest, float(np.nanmax(np.abs(change), initial=0.0)))
+    style.title(axes, "change of the laws" if laws else "no laws were found", "")
+    if laws:
+        style.powers(axes, "$I - I_0$", largest)
+        if len(runs) == 1:
+            axes.legend(loc="best", fontsize=6, frameon=False)
     if largest == 0.0:
         axes.set_ylim(-1e-16, 1e-16)
     axes.set_xlabel("$t$")
