@@ -39,7 +39,7 @@ PLAIN = ("energy", "momentum", "angular momentum")  # shown even if products of 
 VERIFYING = 2  # a block of primes that the search does not use
 FRESH = 40  # points modulo each of two other primes at which a law is checked
 SECONDS = 1.2e-9  # times the cube of the number of columns: what a search takes, roughly
-SHARE = 0.2  # of the budget for a bound
+SHARE = 0.08  # of the budget for a bound
 
 
 @dataclass
@@ -396,7 +396,7 @@ def conserved(
         Laws that hold only where these expressions vanish are found as well.  The set where they do
         must be invariant.
     budget : float
-        Seconds after which no higher degree is begun, and about half as many more to bound what
+        Seconds after which no higher degree is begun, and some more of them to bound what
         other laws there can be.
     progress : bool or callable(done, total), optional
         As in `simulate`: a bar on a terminal if it takes long.  Ctrl-C ends the search with what
