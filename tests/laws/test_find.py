@@ -2,6 +2,7 @@
 
 import runpy
 import sys
+import time
 from itertools import islice
 from pathlib import Path
 
@@ -253,6 +254,30 @@ def test_what_vanishes_modulo_the_primes_of_the_search_is_no_law():
     for block in (0, 1):
         wrong = sp.prod(islice(downwards(block), 12)) * x
         assert not finder.verified(u**2 / 2 + x**2 + wrong)
+
+
+def test_laws_with_parameters_of_their_own_are_all_found():
+    x, y = q = taut.coordinates("x y")
+    u, v = taut.velocities(q)
+    a, b = sp.symbols("a b")
+    thrown = taut.System(q, mass=1, potential=a * x + b * y, parameters=["a", "b"])
+    laws = taut.conserved(thrown)
+    known = {thrown.read(e) for e in (a * taut.t + u, a * v - b * u)}
+    assert known <= {law.expression for law in laws}
+    assert laws.rank == 4
+    assert all(law.degree <= 2 for law in laws)
+    x, y = sp.symbols("x y")
+    laws = taut.conserved(taut.Flow([x, y], [a * x, b * y]), degree=1)
+    assert {a * taut.t - sp.log(x), b * taut.t - sp.log(y)} <= {law.expression for law in laws}
+
+
+def test_rates_among_many_parameters_are_not_sought_for_ever():
+    x, y, *rest = sp.symbols("x y a b c d e f g h")
+    a, b, c, d, e, f, g, h = rest
+    begin = time.perf_counter()
+    laws = taut.conserved(taut.Flow([x, y], [a * b * x, c * d * e * y + f * g * h]), degree=1)
+    assert sp.exp(-a * b * taut.t) * x in [law.expression for law in laws]
+    assert time.perf_counter() - begin < 5
 
 
 def test_products_of_decaying_laws_are_left_out():
