@@ -12,7 +12,7 @@ import numpy as np
 import sympy as sp
 
 from taut.errors import InputError
-from taut.laws.check import checked, small_enough
+from taut.laws.check import checked, small_enough, with_values
 from taut.laws.complete import Counted, counted, statement
 from taut.laws.decay import decaying, rate_of
 from taut.laws.dynamics import Dynamics
@@ -23,7 +23,7 @@ from taut.laws.level import condition_of, levels_of
 from taut.laws.present import presented, simplest
 from taut.laws.proof import proved
 from taut.laws.recover import coefficients, plain
-from taut.laws.ring import Ring, tidy
+from taut.laws.ring import FREE, Ring, Tangled, tidy
 from taut.laws.search import SPARE, Ansatz, Search
 from taut.laws.symmetry import kind_of, symmetry_of, tidied
 from taut.model import Flow, System, t
@@ -66,15 +66,32 @@ def generators(dynamics: Dynamics, search: Search) -> list[sp.Expr]:
             if isinstance(e, sp.Pow) and e.exp.is_Rational:
                 if not (e.exp.is_Integer and e.exp > 0):
                     found.setdefault(e.base ** sp.Rational(1 if e.exp > 0 else -1, e.exp.q))
-            elif (isinstance(e, sp.Pow) and not isinstance(e, sp.exp)) or isinstance(
-                e, sp.exp | sp.log | sp.atan
-            ):
+            elif isinstance(e, (sp.Pow, sp.exp, *FREE)):
                 found.setdefault(e)
     for base in search.ring.angles.basis:
         if base.free_symbols & moving:
             found.setdefault(sp.sin(base))
             found.setdefault(sp.cos(base))
     return [*dynamics.state, *(e for e in found if e not in dynamics.state)]
+
+
+def constants(expressions: Iterable[sp.Expr], moving: set[sp.Symbol]) -> dict[sp.Expr, sp.Expr]:
+    """√a, sin a, π, … with a symbol for each, or a power of it: all that is neither rational."""
+    found: dict[sp.Expr, sp.Expr] = {}
+    symbols: dict[sp.Expr, sp.Symbol] = {}
+    for source in expressions:
+        walk = sp.preorder_traversal(source)
+        for e in walk:
+            whole = e.is_Pow and e.exp.is_Integer
+            if e.free_symbols & moving or e.is_Rational or e.is_Symbol or whole:
+                continue
+            if not (e.is_Add or e.is_Mul):
+                root = e.is_Pow and e.exp.is_Rational
+                kind = e.base ** sp.Rational(1, e.exp.q) if root else e
+                symbol = symbols.setdefault(kind, sp.Dummy(f"k{len(symbols)}", real=True))
+                found[e] = symbol ** (e.exp.p if root else 1)
+                walk.skip()
+    return found
 
 
 class Finder:
@@ -91,7 +108,11 @@ class Finder:
         self.dynamics = levels_of(model, on) if on else Dynamics(model, fixed=fixed)
         self.functions = [tidy(model.read(e)) for e in functions]
         logs = self._logarithms() if not self.dynamics.mechanical else []
-        self.search = Search(self.dynamics, [*self.functions, *logs], time)
+        try:
+            self.search = Search(self.dynamics, [*self.functions, *logs], time)
+        except Tangled:
+            logs = []
+            self.search = Search(self.dynamics, self.functions, time)
         own = generators(self.dynamics, self.search)
         self.basis = [*own, *(e for e in self.functions if e not in own)]
         self.logs = [e for e in logs if e not in self.basis]
@@ -99,6 +120,7 @@ class Finder:
         self.found: list[Found] = []
         self.still: list[Found] = []  # constant wherever one can get: ± the area of a rigid part
         self.laws_functions: list[sp.Expr] = []
+        self.left_out = False  # whether a law had coefficients that could not be told
 
     def _logarithms(self) -> list[sp.Expr]:
         """Of variables whose zeros are invariant: Dx is divisible by x."""
@@ -147,7 +169,7 @@ class Finder:
                 law = self._recovered([columns[k] for k in chosen], residues.tolist(), simple)
                 if law is not None:
                     made = Found(presented(law), degree, terms=law)
-                    moves = not self.dynamics.relations or self.independent([made])
+                    moves = self.independent([made])
                     (added if moves else self.still).append(made)
         except KeyboardInterrupt:
             self.found += added
@@ -226,9 +248,28 @@ class Finder:
                 return law
         numbers = coefficients(self.dynamics, self.search.ring, functions)
         if numbers is None:
+            numbers = self._with_constants(functions)
+        if numbers is None:
+            self.left_out = True
             return None
         law = simplest(dict(zip(functions, numbers, strict=True)), known)
         return law if self.verified(presented(law)) else None
+
+    def _with_constants(self, functions: list[sp.Expr]) -> list[sp.Expr] | None:
+        """Coefficients in which √a, sin a, π occur: as if these were parameters."""
+        d = self.dynamics
+        table = constants([*d.expressions, *functions], {*d.state, t})
+        if not table:
+            return None
+        free = with_values(d, table)
+        inside = [e.xreplace(table) for e in functions]
+        every = [*free.expressions, *inside]
+        symbols = set().union(*(e.free_symbols for e in every)) - {*d.state, t}
+        free.parameters = sorted(symbols, key=lambda s: s.name)
+        ring = Ring(every, [*d.state, *symbols, t])
+        found = coefficients(free, ring, inside)
+        back = {c.as_base_exp()[0]: e ** (1 / c.as_base_exp()[1]) for e, c in table.items()}
+        return None if found is None else [x.xreplace(back) for x in found]
 
     # ---- decaying laws -----------------------------------------------------------------------
 
@@ -280,6 +321,8 @@ class Finder:
         words = self.ansatz(degree).words()
         if farther > degree:
             words = f"{words}, and degree ≤ {farther} without t"
+        if self.left_out:
+            words = f"{words}, but for laws whose coefficients are not rational or too complicated"
         words = statement(self.search, (still, len(chosen)), words, bounds)
         return Laws(made, len(chosen), chosen, note + words, bounds)
 
@@ -308,7 +351,7 @@ class Finder:
 
     def _proof(self, law: sp.Expr) -> str:
         found = proved(self.dynamics, self.search.ring, law)
-        if found is False:
+        if found is False and len(self.search.ring.roots) < 2:  # roots may depend on each other
             raise AssertionError(
                 f"{law} was found, but its rate has a normal form that is not zero"
             )

@@ -22,7 +22,7 @@ import sympy as sp
 from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
 from taut.laws.dynamics import Dynamics
-from taut.laws.ring import Ring, _coordinates, _fraction
+from taut.laws.ring import Ring, _coordinates
 from taut.model import t
 
 LARGE = 40_000  # terms of a polynomial beyond which a proof is given up
@@ -112,9 +112,12 @@ class Forms:
         if e.is_Pow and e.exp.is_Rational:
             i = list(ring.roots).index((e.base, int(e.exp.q)))
             return self._plain(self.at[f"_r{i}"]).power(int(e.exp.p))
-        part = _fraction(e.exp)
-        i = list(ring.powers).index((e.base, part))
-        return self._plain(self.at[f"_p{i}"]) * self(e.base).power(int(e.exp - part))
+        number, places = ring.power(e.base, e.exp)
+        total = self(e.base**number)
+        for key, k in places.items():
+            i = list(ring.powers).index(key)
+            total = total * self._plain(self.at[f"_p{i}"]).power(k)
+        return total
 
     def _turned(self, e: sp.Expr) -> Quotient:
         c, s = self.one, self.context.constant(0)
