@@ -11,7 +11,7 @@ from typing import Any, overload
 import numpy as np
 import sympy as sp
 
-from taut.errors import InputError
+from taut.errors import InputError, listed, number
 from taut.laws.check import checked, small_enough, with_values
 from taut.laws.complete import Counted, counted, statement
 from taut.laws.decay import decaying, rate_of
@@ -106,7 +106,7 @@ class Finder:
         fixed: Mapping[sp.Symbol, sp.Rational] | None = None,
     ) -> None:
         self.dynamics = levels_of(model, on) if on else Dynamics(model, fixed=fixed)
-        self.functions = [tidy(model.read(e)) for e in functions]
+        self.functions = [tidy(model.read(e)) for e in listed("functions", functions)]
         logs = self._logarithms() if not self.dynamics.mechanical else []
         try:
             self.search = Search(self.dynamics, [*self.functions, *logs], time)
@@ -482,7 +482,8 @@ def conserved(
     if proposed is not None:
         return checked(model, proposed)
     degree = None if degree is None else whole("degree", degree, 1)
-    levels = [on] if isinstance(on, sp.Expr | str) else list(on)
+    levels = [on] if isinstance(on, sp.Expr | str) else listed("on", on)
+    budget = number("budget", budget, "a number of seconds")
     finder = Finder(model, functions, whole("time", time, 0), levels)
     if degree is not None and (size := finder.ansatz(degree).columns) > MOST:
         raise InputError(

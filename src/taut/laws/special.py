@@ -20,7 +20,7 @@ import numpy as np
 import sympy as sp
 from flint import nmod_mat
 
-from taut.errors import InputError, ModelError, UnknownName
+from taut.errors import InputError, ModelError, UnknownName, listed
 from taut.laws.decay import decaying
 from taut.laws.find import Finder, Found, whole
 from taut.laws.law import Law
@@ -196,7 +196,9 @@ class Scan:
             name = str(key)
             if name not in named:
                 raise UnknownName("parameter", name, named)
-            lists[named[name]] = [_number(name, x) for x in numbers]
+            lists[named[name]] = [
+                _number(name, x) for x in listed(name, numbers, "a list of numbers")
+            ]
         if (size := prod(map(len, lists.values()))) > MANY:
             raise InputError(
                 "too many values to try",

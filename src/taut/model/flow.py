@@ -8,7 +8,7 @@ from typing import Any
 
 import sympy as sp
 
-from taut.errors import ModelError
+from taut.errors import ModelError, listed
 from taut.model.symbols import scalar, t
 from taut.model.system import System
 from taut.model.terms import whole
@@ -32,7 +32,9 @@ class Flow:
     """
 
     def __init__(self, variables: Sequence[sp.Symbol], rhs: Sequence[Any] | Mapping) -> None:
-        self.variables = tuple(sp.sympify(x) for x in variables)
+        self.variables = tuple(
+            scalar(x, "a variable of a flow") for x in listed("variables", variables)
+        )
         for x in self.variables:
             if not isinstance(x, sp.Symbol):
                 raise ModelError("a variable of a flow is not a symbol", received=str(x))
@@ -50,16 +52,24 @@ class Flow:
                     received=f"none for {missing}, and some for {extra}",
                 )
             rhs = [rhs[x] for x in self.variables]
-        rhs = list(rhs)
+        rhs = listed("the right-hand sides", rhs)
         if len(rhs) != len(self.variables):
             raise ModelError(
                 "right-hand sides do not fit the variables",
                 expected=f"{len(self.variables)} expressions",
                 received=len(rhs),
             )
-        # Time has one symbol, however its assumptions were written.
+        # Variables and time have one symbol each, however their assumptions were written.
+        own = {s.name: s for s in (*self.variables, t)}
+        if len(own) <= len(self.variables):
+            raise ModelError(
+                "the variables of a flow must have different names, and none of them t",
+                received=", ".join(map(str, self.variables)),
+            )
         self.rhs = tuple(
-            (e := sp.sympify(x)).xreplace({s: t for s in e.free_symbols if s.name == t.name})
+            (e := scalar(x, "a right-hand side")).xreplace(
+                {s: own[s.name] for s in e.free_symbols if s.name in own}
+            )
             for x in rhs
         )
 
