@@ -57,7 +57,10 @@ def generators(dynamics: Dynamics, search: Search) -> list[sp.Expr]:
     moving = {*dynamics.state, t}
     sources = list(dynamics.explicit.values())
     if dynamics.mechanical:
-        sources = [dynamics.energy_function, *dynamics.constraints, *dynamics.forces]
+        energy, w = dynamics.energy_function, dynamics.rates_of
+        sources = [energy, *dynamics.constraints, *dynamics.forces]
+        if any(e.free_symbols & set(w) for row in dynamics.mass for e in row):
+            sources += [energy.diff(x) for x in w]  # 1/√(1 − q̇²) is in the momenta
     found: dict[sp.Expr, None] = {}
     for source in sources:
         for e in sp.preorder_traversal(source):

@@ -132,13 +132,8 @@ class Forms:
 
     def vanishes(self, polynomial) -> bool:
         """Whether it is zero on the variety, by pseudo-remainders."""
-        ring, d = self.ring, self.dynamics
-        for i, (base, k) in reversed(list(enumerate(ring.roots))):
-            u, name = self(base), f"_r{i}"
-            polynomial = self._remainder(polynomial, self.at[name] ** k * u.bottom - u.top, name)
-        for i in range(len(ring.angles.basis)):
-            c, s = self.at[f"_c{i}"], self.at[f"_s{i}"]
-            polynomial = self._remainder(polynomial, s * s + c * c - 1, f"_s{i}")
+        d = self.dynamics
+        polynomial = self._by_functions(polynomial)
         for g, x in d.steps[::-1]:
             polynomial = self._remainder(polynomial, self(g).top, self.symbols[x])
         place = dict(zip(d.positions, d.rates_of, strict=bool(d.rates_of)))
@@ -147,7 +142,18 @@ class Forms:
             polynomial = self._remainder(polynomial, self(h).top, self.symbols[place[x]])
         for g, x in d.ladder[::-1]:
             polynomial = self._remainder(polynomial, self(g).top, self.symbols[x])
-        return polynomial == 0
+        return self._by_functions(polynomial) == 0  # constraints may bring sines of t back
+
+    def _by_functions(self, polynomial):
+        """Reduced by what roots and sines are."""
+        ring = self.ring
+        for i, (base, k) in reversed(list(enumerate(ring.roots))):
+            u, name = self(base), f"_r{i}"
+            polynomial = self._remainder(polynomial, self.at[name] ** k * u.bottom - u.top, name)
+        for i in range(len(ring.angles.basis)):
+            c, s = self.at[f"_c{i}"], self.at[f"_s{i}"]
+            polynomial = self._remainder(polynomial, s * s + c * c - 1, f"_s{i}")
+        return polynomial
 
     def _remainder(self, polynomial, divisor, name: str):
         number = self.number[name]
