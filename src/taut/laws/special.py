@@ -264,9 +264,8 @@ class Scan:
         return Finder(self.model, self.functions, self.time, fixed=fixed)
 
     def _run(self, finder: Finder) -> None:
-        for law in list(finder.found):
-            if law.rate:
-                finder._widened(law.expression)
+        for law in list(finder.found):  # e^{λt}, or a logarithm that is no function here
+            finder._widened(law.expression)
         for degree in range(1, self.degree + 1):
             finder.at(degree)
         if finder.dynamics.decays:
