@@ -97,6 +97,16 @@ def number(what: str, value: Any, expected: str = "a finite number") -> float:
     return found
 
 
+def listed(what: str, value: Any, expected: str = "a list of expressions") -> list[Any]:
+    """The things in a list, if it is one."""
+    try:
+        if not isinstance(value, str | bytes):
+            return list(value)
+    except TypeError:
+        pass
+    raise InputError(f"{what} cannot be read", expected=expected, received=repr(value)[:80])
+
+
 class ConstraintError(TautError):
     """Constraints that contradict each other, or a configuration where they lose rank."""
 

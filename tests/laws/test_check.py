@@ -129,3 +129,48 @@ def test_normal_forms_keep_their_values():
     assert normal.of(X**2 + Y**2 - 1) == 0
     assert normal.zero(X * U + Y * V)
     assert not normal.zero(X * U)
+
+
+LISTS = [None, 3, object(), float("nan"), sp.Symbol("zz")]
+
+
+@pytest.mark.parametrize("bad", LISTS, ids=["none", "three", "object", "nan", "symbol"])
+def test_what_is_no_list_is_refused_in_words(bad):
+    x, y = sp.symbols("x y")
+    q = taut.coordinates("x")
+    model = taut.System(q, mass=1, potential=sp.Symbol("a") * q[0] ** 2, parameters=["a"])
+    turn = [[0, 1], [-1, 0]]
+    for ask in (
+        lambda: taut.Flow(bad, [0]),
+        lambda: taut.Flow([x], bad),
+        lambda: taut.Flow([x], [[bad]]),
+        lambda: taut.conserved(model, functions=bad),
+        lambda: taut.conserved(model, budget=bad if bad != 3 else "3s"),
+        lambda: taut.special_values(model, {"a": bad if bad != 3 else "3"}),
+        lambda: taut.casimirs(bad, turn),
+        lambda: taut.casimirs([x, y], [[0, [bad]], [-1, 0]]),
+        lambda: taut.absorbed([x, y], turn, [[bad], 0]),
+        lambda: taut.Corrected("rk4", [[bad]]),
+    ):
+        with pytest.raises(taut.TautError):
+            ask()
+    if bad is not None:
+        with pytest.raises(taut.InputError):
+            taut.hojman(model, laws=bad, degree=1)
+        with pytest.raises(taut.InputError):
+            taut.absorbed([x, y], turn, bad)
+
+
+def test_names_of_a_flow_are_unique():
+    x, y = sp.symbols("x y")
+    flow = taut.Flow([x, y], [y, -sp.Symbol("x", positive=True)])
+    assert flow.rhs == (y, -x)
+    assert not flow.parameters
+    with pytest.raises(taut.ModelError, match="names"):
+        taut.Flow([x, sp.Symbol("x", real=True)], [1, 1])
+
+
+def test_a_correction_is_not_corrected_again():
+    for wrap in (taut.Corrected, taut.Projected, lambda m: taut.Corrected(taut.Composition(m))):
+        with pytest.raises(taut.InputError, match="corrected method"):
+            wrap(taut.Corrected("rattle", [], symmetric=True))

@@ -279,3 +279,21 @@ def test_flows_with_all_their_laws_say_so():
 def test_a_small_budget_claims_less():
     laws = taut.conserved(PLANE["heiles"], budget=0.001, degree=3)
     assert laws.complete == "complete in this ansatz: degree ≤ 3 in x, y, x_dot, y_dot, t"
+
+
+def test_roots_of_velocities_leave_enough_lines_for_a_bound():
+    x, y = q = taut.coordinates("x y")
+    u, v = taut.velocities(q)
+    slow = sp.sqrt(1 - u**2 - v**2)
+    laws = taut.conserved(taut.System(q, lagrangian=-slow - (x**2 + y**2) / 2))
+    assert laws.rank == 2
+    assert sp.expand((x * v - y * u) / slow) in [law.expression for law in laws]
+    assert "more exist" not in laws.complete
+
+
+def test_a_bead_on_a_wire_that_turns():
+    x, y = q = taut.coordinates("x y")
+    wire = x * sp.sin(taut.t) - y * sp.cos(taut.t)
+    laws = taut.conserved(taut.System(q, mass=1, constraints=[wire], forces=[0, 0]))
+    assert laws.rank == 2
+    assert {law.verified for law in laws} == {"normal form"}

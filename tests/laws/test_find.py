@@ -2,6 +2,7 @@
 
 import runpy
 import sys
+import time
 from itertools import islice
 from pathlib import Path
 
@@ -253,6 +254,100 @@ def test_what_vanishes_modulo_the_primes_of_the_search_is_no_law():
     for block in (0, 1):
         wrong = sp.prod(islice(downwards(block), 12)) * x
         assert not finder.verified(u**2 / 2 + x**2 + wrong)
+
+
+def test_laws_with_parameters_of_their_own_are_all_found():
+    x, y = q = taut.coordinates("x y")
+    u, v = taut.velocities(q)
+    a, b = sp.symbols("a b")
+    thrown = taut.System(q, mass=1, potential=a * x + b * y, parameters=["a", "b"])
+    laws = taut.conserved(thrown)
+    known = {thrown.read(e) for e in (a * taut.t + u, a * v - b * u)}
+    assert known <= {law.expression for law in laws}
+    assert laws.rank == 4
+    assert all(law.degree <= 2 for law in laws)
+    x, y = sp.symbols("x y")
+    laws = taut.conserved(taut.Flow([x, y], [a * x, b * y]), degree=1)
+    assert {a * taut.t - sp.log(x), b * taut.t - sp.log(y)} <= {law.expression for law in laws}
+
+
+def test_constants_that_are_not_rational_are_coefficients_too():
+    (x,) = q = taut.coordinates("x")
+    (v,) = taut.velocities(q)
+    g, a = sp.symbols("g a")
+    for c in (g * sp.sin(a), sp.sqrt(a), sp.exp(a), sp.pi, sp.sqrt(2), 1 / sp.sqrt(a + g)):
+        names = sorted(s.name for s in c.free_symbols)
+        slope = taut.System(q, mass=1, potential=c * x, parameters=names)
+        laws = taut.conserved(slope)
+        (law,) = [law.expression for law in laws if law.expression.has(taut.t)]
+        assert sp.simplify(law.diff(v) * slope.read(c) - law.diff(taut.t)) == 0
+        assert "bound 6 = 6" in laws.complete
+    x, y = sp.symbols("x y")
+    (law,) = taut.conserved(taut.Flow([x, y], [y * sp.cos(a), x * sp.sin(a)]))
+    assert sp.expand(law.expression - (x**2 * sp.sin(a) - y**2 * sp.cos(a))) == 0
+
+
+def test_three_phases_cancel():
+    (x,) = q = taut.coordinates("x")
+    (v,) = taut.velocities(q)
+    wave = sum(sp.cos(x + 2 * k * sp.pi / 3) for k in range(3))
+    laws = taut.conserved(taut.System(q, mass=1, potential=wave))
+    assert {law.expression for law in laws} == {v, taut.t * v - x}
+
+
+def test_powers_of_one_base_know_each_other():
+    (x,) = q = taut.coordinates("x")
+    (v,) = taut.velocities(q)
+    n = sp.Symbol("n", real=True)
+    force = -n * x ** (n - 1) * (v + v**2) - n * x ** (2 * n - 1) * v
+    model = taut.System(q, mass=1, forces=[force], parameters=["n"])
+    law = (v + x**n) * sp.exp(x**n)
+    assert taut.conserved(model, proposed=law).verified == CHECKED
+    (found,) = taut.conserved(model, functions=[sp.exp(x**n)])
+    assert sp.powsimp(sp.expand(found.expression - law)) == 0
+
+
+def test_logarithms_that_depend_on_each_other_make_no_laws():
+    x, y = sp.symbols("x y")
+    rhs = [x * sp.log(x * y) - x * sp.log(x), -y * sp.log(x)]
+    (law,) = taut.conserved(taut.Flow([x, y], rhs))
+    positive = law.expression.subs({s: sp.Symbol(s.name, positive=True) for s in (x, y)})
+    assert sp.expand(sp.expand_log(positive)).free_symbols
+    a, b = q = taut.coordinates("x y")
+    with pytest.raises(taut.ModelError, match="depend on each other"):
+        taut.conserved(taut.System(q, mass=1, forces=[sp.log(a * b) - sp.log(a) - sp.log(b), 0]))
+
+
+def test_roots_that_depend_on_each_other_are_checked_at_points():
+    x, y = sp.symbols("x y")
+    (law,) = taut.conserved(taut.Flow([x, y], [sp.sqrt(x * y), -sp.sqrt(x) * sp.sqrt(y)]))
+    assert law.expression == x + y
+    assert "random points" in law.verified
+
+
+def test_functions_without_a_series_have_no_bound():
+    x, y = q = taut.coordinates("x y")
+    u, v = taut.velocities(q)
+    laws = taut.conserved(taut.System(q, mass=1, forces=[-sp.sin(u), 0]), degree=2)
+    assert v in [law.expression for law in laws]
+    assert laws.complete.startswith("complete in this ansatz")
+    (law,) = taut.conserved(taut.System(q, mass=1, potential=x**y), degree=2)
+    assert law.kind == "energy"
+
+
+def test_functions_that_occur_are_in_the_ansatz():
+    x, y = q = taut.coordinates("x y")
+    laws = taut.conserved(taut.System(q, mass=1, potential=sp.erf(x) + sp.asin(y)))
+    assert laws.rank == 2
+
+
+def test_rates_among_many_parameters_are_not_sought_for_ever():
+    x, y, *rest = sp.symbols("x y a b c d e f g h")
+    a, b, c, d, e, f, g, h = rest
+    begin = time.perf_counter()
+    laws = taut.conserved(taut.Flow([x, y], [a * b * x, c * d * e * y + f * g * h]), degree=1)
+    assert sp.exp(-a * b * taut.t) * x in [law.expression for law in laws]
+    assert time.perf_counter() - begin < 5
 
 
 def test_products_of_decaying_laws_are_left_out():

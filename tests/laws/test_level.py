@@ -155,3 +155,10 @@ def test_triangles_have_one_new_variable_each():
         assert x in e.free_symbols
         assert not e.free_symbols & later
     assert triangular([q[0] + q[1], q[0] + q[1]], list(q[:2])) is None
+
+
+def test_a_level_may_be_a_square():
+    x, y, z = sp.symbols("x y z")
+    (law,) = taut.conserved(taut.Flow([x, y, z], [y + z, -x, z]), on=[z**2])
+    assert law.expression == x**2 + y**2
+    assert "random points" in law.verified

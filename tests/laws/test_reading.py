@@ -147,5 +147,5 @@ def test_corrections_that_correct_nothing_say_so():
     flow = taut.Flow(Q, [y, -x - y + x * y**3])
     run = taut.simulate(flow, q0=[1, 0], duration=1, step=0.1, method=taut.Corrected("rk4"))
     assert "no law and no constraint to correct" in str(run.certificate)
-    with pytest.raises(taut.InputError, match="corrected already"):
+    with pytest.raises(taut.InputError, match="cannot be corrected again"):
         taut.Corrected(taut.Corrected("rk4"))

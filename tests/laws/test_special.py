@@ -131,3 +131,12 @@ def test_fractions():
         {sp.Rational(p, q) for p, q in product(range(-3, 4), (1, 2))} - {sp.Rational(2, 2)}
         | {sp.Integer(1)}
     )
+
+
+def test_variables_that_stand_still_at_a_value():
+    x, y = sp.symbols("x y")
+    a, b = sp.symbols("a b")
+    flow = taut.Flow([x, y], [a * x, b * y])
+    found = taut.special_values(flow, {"a": [0, 1], "b": [0, 1]}, degree=2)
+    assert found.tried == 4
+    assert not found  # a t − log x is −log x at a = 0, and x is a function of it

@@ -99,3 +99,12 @@ def test_what_does_not_fit_is_refused():
             body(method)
     with pytest.raises(taut.TautError, match="zeta"):
         body(laws=[sp.Symbol("zeta")])
+
+
+@pytest.mark.parametrize("method", ["rk4", "dop853"])
+def test_a_flow_that_runs_away_is_stopped(method):
+    x, y = sp.symbols("x y")
+    with pytest.raises(taut.StepError) as caught:
+        taut.simulate(taut.Flow([x, y], [x**2, y]), q0=[1, 1], duration=3, step=0.01, method=method)
+    assert np.all(np.isfinite(caught.value.partial.q))
+    assert 0.95 < caught.value.partial.t[-1] < 1.05

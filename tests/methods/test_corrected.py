@@ -420,6 +420,19 @@ def test_the_certificate_measures_it():
     assert all(w.proof for w in measured.values())
 
 
+def test_what_cannot_be_held_is_said():
+    """A plunge past the centre in few steps: laws that were left out are not passed over."""
+    plunge = {"q0": [1, 0], "v0": [0, 0.1], "duration": 10, "step": 0.02}
+    run = taut.simulate(KEPLER, **plunge, method=taut.Corrected("rk4", ALL, True))
+    assert run.certificate.held > 1e-3
+    assert "not held everywhere" in str(run.certificate)
+    fine = kepler(taut.Corrected("rk4", ALL, True)).certificate
+    assert fine.held < 1e-14
+    assert "not held" not in str(fine)
+    assert "laws held" in str(fine)
+    assert kepler("rk4").certificate.held is None
+
+
 # ---- what is refused -----------------------------------------------------------------------------
 
 
@@ -448,6 +461,7 @@ def test_a_law_at_one_value_of_a_parameter():
 def test_options_that_make_no_sense():
     refused(lambda: taut.Corrected("rk4", norm="max"), "'mass' or 'euclid'")
     refused(lambda: taut.Corrected("rk4", "energy"), "a list of laws")
+    refused(lambda: taut.Corrected("rk4", [], "yes"), "iterate is neither True nor False")
     refused(lambda: taut.Corrected("rk4", symmetric=True), "symmetric")
     refused(lambda: taut.Corrected("composition-4", symmetric=True), "Composition(Corrected(")
     refused(lambda: taut.Corrected("verlett"), "verlett")

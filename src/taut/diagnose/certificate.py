@@ -15,7 +15,7 @@ import numpy as np
 
 from taut.diagnose.drift import Drift, drift_of, pooled
 from taut.diagnose.symplecticity import Probe
-from taut.diagnose.watched import Watched, watched
+from taut.diagnose.watched import Watched, held, watched
 from taut.kernel.newton_code import LIMIT
 from taut.march import loop
 from taut.march.trajectory import Trajectory
@@ -25,6 +25,7 @@ from taut.text import aligned
 EPS = np.finfo(float).eps
 SAMPLES = 32
 WALK = 0.4  # of a slope: with a wider interval than that it may be a part of a walk
+HELD = 1e-6  # change of a law, relative to its terms, from which on it is not held
 NAME = 40  # characters of a quantity that are shown
 LONG = 100_000  # steps after which a run counts as long
 
@@ -56,6 +57,14 @@ class Certificate:
     most_iterations: int
     failures: int
     charts: int
+
+    @cached_property
+    def held(self) -> float | None:
+        """How well a corrected method holds its laws: the largest change, relative to their terms.
+
+        None for other methods.
+        """
+        return held(self.run)
 
     @cached_property
     def _followed(self) -> tuple[list[Watched], str]:
@@ -167,6 +176,7 @@ class Certificate:
                 }
                 for w in self.watched
             },
+            "laws_held": self.held,
             "wall_time": run.wall_time,
             "compile_time": run.compile_time,
             "steps_per_second": self.steps_per_second,
@@ -195,6 +205,11 @@ class Certificate:
                 word = "small at this step, not by construction"
             rows.append(("symplecticity defect", f"{self.symplecticity:.1e}", word))
         rows += self._notes
+        if self.held is not None:
+            word = "" if self.held < HELD else "not held everywhere: steps too coarse to correct"
+            count = len(run.method.laws)  # type: ignore[attr-defined]
+            value = f"{count}, to {self.held:.1e} of their size"
+            rows.append(("laws held", value, word))
         for w in self.watched:
             if not np.isfinite(w.largest_change):
                 rows.append((w.name, f"{w.first:.6g} at the start", "not a number"))

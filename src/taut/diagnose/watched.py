@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
 from taut.diagnose.drift import Drift, drift_of
 from taut.errors import InputError, TautError
@@ -51,6 +52,23 @@ def watched(run: Trajectory) -> tuple[list[Watched], str]:
     values = run.evaluate_all(list(run.laws.values()))
     given = zip(run.laws.items(), values, strict=True)
     return [_follow(run, name, e, x, *_proof(run, e)) for (name, e), x in given], ""
+
+
+def held(run: Trajectory) -> float | None:
+    """The largest change of a law that the method holds, relative to the size of its terms.
+
+    None where the method holds none.
+    """
+    laws = getattr(run.method, "laws", None)
+    if not laws:
+        return None
+    worst = 0.0
+    for values, law in zip(run.evaluate_all(list(laws)), laws, strict=True):
+        parts = run.evaluate_all(list(sp.Add.make_args(law)))
+        size = float(np.nanmax(sum(np.abs(x) for x in parts)))
+        change = float(np.max(np.abs(values - values[..., :1])))  # a NaN is not lost
+        worst = max(worst, change / max(size, 1e-300)) if change == change else np.inf
+    return worst
 
 
 def _found(run: Trajectory) -> tuple[list[Watched], str]:

@@ -429,7 +429,7 @@ class _Writer:
         return e.inline(function, [new["q"], bound["t1"], bound["par"]])[0][0]
 
     def _late(self, state, old, notes):
-        """The rest of a step: (p and v of the result, notes, whether the energy is finite)."""
+        """The rest of a step: (p and v of the result, notes, whether it is finite)."""
         e, program = self.e, self.program
         last = self.program.substeps[-1]
         if program.paced:
@@ -449,7 +449,11 @@ class _Writer:
         inputs = [*program.ends.values(), program.inputs["t1"], program.inputs["par"]]
         monitor = lean(ca.Function("monitor", inputs, [ca.densify(program.monitors)]))
         g, hidden, energy, power = e.inline(monitor, [q1, p1, v1, known["t1"], known["par"]])[0]
-        finite = e.compare("olt", e.intrinsic("fabs", energy), e.constant(float("inf")))
+        size = e.intrinsic("fabs", energy)
+        if program.monitors[2].is_constant():  # a flow has none
+            for x in q1:
+                size = e.plus(size, e.intrinsic("fabs", x))
+        finite = e.compare("olt", size, e.constant(float("inf")))
         return [*p1, *v1], self._noted(notes, g, hidden, energy, power, span), finite
 
     def _noted(self, notes: dict[str, str], g, hidden, energy, power, span) -> dict[str, str]:

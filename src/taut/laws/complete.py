@@ -20,6 +20,7 @@ import sympy as sp
 
 from taut.laws.jets import Work, applies, integral_bound
 from taut.laws.search import Search
+from taut.laws.series import NoSeries
 from taut.laws.span import Span
 
 
@@ -74,7 +75,10 @@ def counted(
     span = Span(search, laws, time)
     for degree in range(1, highest + 1):
         known = span.dimension(degree)
-        bound = integral_bound(d, degree, time, known, work) if known is not None else None
+        try:
+            bound = integral_bound(d, degree, time, known, work) if known is not None else None
+        except NoSeries:
+            break
         if known is None or bound is None or (bound.count > known and not bound.sharp):
             break
         if bound.count < known:

@@ -7,8 +7,9 @@ holds at more points: D in general leads out of the polynomials, and the others 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations_with_replacement, product
 
 import numpy as np
 import sympy as sp
@@ -20,6 +21,7 @@ from taut.laws.search import Ansatz, table
 
 SMALL = 6  # whole numbers in λ, with parameters
 LARGE = 1000  # and without them
+MANY = 100_000  # combinations that are tried
 
 
 @dataclass
@@ -55,20 +57,34 @@ def decaying(ansatz: Ansatz, points: Moving) -> list[Decaying]:
 
 
 def rate_of(residue: int, dynamics: Dynamics, values: dict, field: Field) -> sp.Expr | None:
-    """λ: a number, or the parameters with small whole numbers, halves or thirds."""
+    """λ: a number, parameters with small whole numbers, halves or thirds, or a product of two."""
     plain = rational(residue, field.p)
     if plain is not None and max(abs(plain[0]), plain[1]) < LARGE:
         return sp.Rational(*plain)
     symbols = dynamics.parameters
-    numbers = [int(values[s][0]) for s in symbols] + [1]
+    atoms: dict[sp.Expr, int] = {s: int(values[s][0]) for s in symbols} | {sp.Integer(1): 1}
     for denominator in (1, 2, 3):
         wanted = residue * denominator % field.p
-        for size in range(1, SMALL + 1):
-            for chosen in product(range(-size, size + 1), repeat=len(numbers)):
-                if (
-                    max(map(abs, chosen)) == size
-                    and sum(c * x for c, x in zip(chosen, numbers, strict=True)) % field.p == wanted
-                ):
-                    parts = zip(chosen, [*symbols, sp.Integer(1)], strict=True)
-                    return sp.Add(*(c * s for c, s in parts)) / denominator
+        for chosen in _small(len(atoms)):
+            if sum(c * x for c, x in zip(chosen, atoms.values(), strict=True)) % field.p == wanted:
+                return sp.Add(*(c * s for c, s in zip(chosen, atoms, strict=True))) / denominator
+    for (a, x), (b, y) in combinations_with_replacement(list(atoms.items())[:-1], 2):
+        factor = rational(residue * pow(x * y, -1, field.p) % field.p, field.p)
+        if factor is not None and max(abs(factor[0]), factor[1]) <= SMALL:
+            return sp.Rational(*factor) * a * b
     return None
+
+
+def _small(count: int) -> Iterator[tuple[int, ...]]:
+    """Rows of small whole numbers, the smallest first; of long rows not many."""
+    tried = 0
+    for size in range(1, SMALL + 1):
+        tried += (2 * size + 1) ** count
+        if tried > MANY:
+            break
+        rows = product(range(-size, size + 1), repeat=count)
+        yield from (row for row in rows if max(map(abs, row)) == size)
+    if tried > MANY:
+        for k in range(count):
+            for c in range(-SMALL, SMALL + 1):
+                yield tuple(c * (i == k) for i in range(count))

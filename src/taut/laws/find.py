@@ -11,20 +11,20 @@ from typing import Any, overload
 import numpy as np
 import sympy as sp
 
-from taut.errors import InputError
-from taut.laws.check import checked, small_enough
+from taut.errors import InputError, listed, number
+from taut.laws.check import checked, small_enough, with_values
 from taut.laws.complete import Counted, counted, statement
 from taut.laws.decay import decaying, rate_of
 from taut.laws.dynamics import Dynamics
 from taut.laws.field import WORD, Field
-from taut.laws.generators import generators
+from taut.laws.generators import constants, generators
 from taut.laws.jets import Work
 from taut.laws.law import Law, Laws, Symmetry
 from taut.laws.level import condition_of, levels_of
 from taut.laws.present import presented, simplest
 from taut.laws.proof import proved
 from taut.laws.recover import coefficients, plain
-from taut.laws.ring import Ring, tidy
+from taut.laws.ring import Ring, Tangled, tidy
 from taut.laws.search import SPARE, Ansatz, Search
 from taut.laws.symmetry import kind_of, symmetry_of, tidied
 from taut.model import Flow, System, t
@@ -66,9 +66,13 @@ class Finder:
     ) -> None:
         self.dynamics = levels_of(model, on) if on else Dynamics(model, fixed=fixed)
         functions = [functions] if isinstance(functions, sp.Basic | str) else functions
-        self.functions = [tidy(model.read(e)) for e in functions]
+        self.functions = [tidy(model.read(e)) for e in listed("functions", functions)]
         logs = self._logarithms() if not self.dynamics.mechanical else []
-        self.search = Search(self.dynamics, [*self.functions, *logs], time)
+        try:
+            self.search = Search(self.dynamics, [*self.functions, *logs], time)
+        except Tangled:
+            logs = []
+            self.search = Search(self.dynamics, self.functions, time)
         own = generators(self.dynamics, self.search)
         self.basis = [*own, *(e for e in self.functions if e not in own)]
         self.logs = [e for e in logs if e not in self.basis]
@@ -76,6 +80,7 @@ class Finder:
         self.found: list[Found] = []
         self.still: list[Found] = []  # constant wherever one can get: ± the area of a rigid part
         self.laws_functions: list[sp.Expr] = []
+        self.left_out = False  # whether a law had coefficients that could not be told
 
     def _logarithms(self) -> list[sp.Expr]:
         """Of variables whose zeros are invariant: Dx is divisible by x."""
@@ -126,7 +131,7 @@ class Finder:
                 law = self._recovered([columns[k] for k in chosen], residues.tolist(), simple)
                 if law is not None:
                     made = Found(presented(law), degree, terms=law)
-                    moves = not self.dynamics.relations or self.independent([made])
+                    moves = self.independent([made])
                     (added if moves else self.still).append(made)
         except KeyboardInterrupt:
             self.found += added
@@ -224,9 +229,28 @@ class Finder:
                 return law
         numbers = coefficients(self.dynamics, self.search.ring, functions)
         if numbers is None:
+            numbers = self._with_constants(functions)
+        if numbers is None:
+            self.left_out = True
             return None
         law = simplest(dict(zip(functions, numbers, strict=True)), known)
         return law if self.verified(presented(law)) else None
+
+    def _with_constants(self, functions: list[sp.Expr]) -> list[sp.Expr] | None:
+        """Coefficients in which √a, sin a, π occur: as if these were parameters."""
+        d = self.dynamics
+        table = constants([*d.expressions, *functions], {*d.state, t})
+        if not table:
+            return None
+        free = with_values(d, table)
+        inside = [e.xreplace(table) for e in functions]
+        every = [*free.expressions, *inside]
+        symbols = set().union(*(e.free_symbols for e in every)) - {*d.state, t}
+        free.parameters = sorted(symbols, key=lambda s: s.name)
+        ring = Ring(every, [*d.state, *symbols, t])
+        found = coefficients(free, ring, inside)
+        back = {c.as_base_exp()[0]: e ** (1 / c.as_base_exp()[1]) for e, c in table.items()}
+        return None if found is None else [x.xreplace(back) for x in found]
 
     # ---- decaying laws -----------------------------------------------------------------------
 
@@ -278,6 +302,8 @@ class Finder:
         words = self.ansatz(degree).words()
         if farther > degree:
             words = f"{words}, and degree ≤ {farther} without t"
+        if self.left_out:
+            words = f"{words}, but for laws whose coefficients are not rational or too complicated"
         words = statement(self.search, (still, len(chosen)), words, bounds)
         return Laws(made, len(chosen), chosen, note + words, bounds)
 
@@ -433,7 +459,8 @@ def conserved(
     if proposed is not None:
         return checked(model, proposed)
     degree = None if degree is None else whole("degree", degree, 1)
-    levels = [on] if isinstance(on, sp.Expr | str) else list(on)
+    levels = [on] if isinstance(on, sp.Expr | str) else listed("on", on)
+    budget = number("budget", budget, "a number of seconds")
     finder = Finder(model, functions, whole("time", time, 0), levels)
     if degree is not None and (size := finder.ansatz(degree).columns) > MOST:
         raise InputError(

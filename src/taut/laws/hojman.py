@@ -30,7 +30,7 @@ from typing import Any, overload
 import numpy as np
 import sympy as sp
 
-from taut.errors import InputError
+from taut.errors import InputError, listed
 from taut.laws.check import NORMAL_FORM, _proved, gradient_ranks, points_of, read, said, settings
 from taut.laws.darboux import darboux
 from taut.laws.dynamics import Dynamics
@@ -282,7 +282,7 @@ def hojman(
         model, degree=degree, time=time, functions=functions, dynamical=dynamical or phase
     )
     given = [read(model, e) for e in functions]
-    known = _known(model, d, [factor, *given]) if laws is None else laws
+    known = _known(model, d, [factor, *given]) if laws is None else _given(laws)
     made = [_made(model, d, factor, s, known) for s in found]
     return Symmetries(made, HEAD, found.complete)
 
@@ -314,6 +314,15 @@ def _multiplier(model: System | Flow, d: Dynamics, mu: sp.Expr) -> sp.Expr:
     return mu
 
 
+def _given(laws: Any) -> Any:
+    """Laws that somebody else has found."""
+    if not all(isinstance(law, Law) for law in listed("laws", laws, "what taut.conserved found")):
+        raise InputError(
+            "laws cannot be read", expected="what taut.conserved found", received=repr(laws)[:80]
+        )
+    return laws
+
+
 def _proposed(model: System | Flow, proposed: Any, laws: Laws | None) -> HojmanLaw:
     if not isinstance(proposed, list | tuple) or len(proposed) != 3:
         raise InputError(
@@ -328,7 +337,7 @@ def _proposed(model: System | Flow, proposed: Any, laws: Laws | None) -> HojmanL
             first = first or error
             continue
         symmetry = checked_symmetry(model, dynamics, tuple(proposed[1:]))
-        known = _known(model, d, [mu, *symmetry.eta]) if laws is None else laws
+        known = _known(model, d, [mu, *symmetry.eta]) if laws is None else _given(laws)
         return _made(model, dynamics, factor, symmetry, known, said(table))
     assert first is not None
     raise first

@@ -45,6 +45,7 @@ SPEED = 2e8  # multiplications per second, roughly; a limit in seconds must not 
 HIGHEST = 16  # order of a jet
 COST = 1e6  # of one order, besides
 SPARE = 8  # more lines than unknowns
+DOUBLED = 6  # how often their number is
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,7 @@ class Jets:
             cost = unknowns**2 * (unknowns + basis.shape[1]) + COST
             if unknowns > UNKNOWNS or not work.spend(cost):
                 return
-            lines = g.lines(unknowns + SPARE, order)
+            lines = g.enough(unknowns + SPARE, order)
             blocks = _rows(f, lines.slopes, self.make(lines), order, self.keep)
             fine = lines.good
             old, new = np.hstack(blocks[:-1])[fine], blocks[-1][fine]
@@ -191,6 +192,15 @@ class Setting:
         """Lines through the point."""
         d, f = self.dynamics, self.field
         return Lines(d, self.ring, f, self.parameters, count, max(order, 1), self.time, self.origin)
+
+    def enough(self, count: int, order: int) -> Lines:
+        """Lines of which at least `count` are good: roots of velocities are not on every one."""
+        lines = self.lines(count, order)
+        for k in range(1, DOUBLED + 1):
+            if lines.good.sum() >= count:
+                break
+            lines = self.lines(count << k, order)
+        return lines
 
     @property
     def reversible(self) -> bool:

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from taut.errors import InputError, ModelError
+from taut.errors import InputError, ModelError, listed
 from taut.laws.check import NORMAL_FORM, gradient_ranks, points_of
 from taut.laws.dynamics import Dynamics, Moving
 from taut.laws.field import WORD
@@ -36,6 +36,7 @@ from taut.laws.rates import Jet
 from taut.laws.ring import Point, tidy
 from taut.laws.search import Search
 from taut.model import Flow, t
+from taut.model.symbols import scalar
 
 EXTRA = sp.Dummy("extra")  # where ρ·Λ is kept beside the rates
 
@@ -45,11 +46,13 @@ class Bracket(Dynamics):
 
     def __init__(self, variables: Sequence[sp.Symbol], matrix: Any, extra: Any = None) -> None:
         try:
-            given = sp.Matrix(matrix)
+            rows = matrix.tolist() if hasattr(matrix, "tolist") else matrix
+            given = sp.Matrix([[scalar(e, "an entry") for e in row] for row in rows])
         except (TypeError, ValueError) as error:
             raise ModelError(
                 "a bracket is not a matrix", expected="n rows of n expressions"
             ) from error
+        variables = listed("the variables", variables, "a list of symbols")
         n = len(variables)
         if given.shape != (n, n):
             raise ModelError(
@@ -58,7 +61,10 @@ class Bracket(Dynamics):
                 received=f"shape {given.shape}",
             )
         self.matrix = [[self._read(given[i, j]) for j in range(n)] for i in range(n)]
-        self.extra = [self._read(e) for e in (extra if extra is not None else [0] * n)]
+        self.extra = [
+            self._read(e)
+            for e in (listed("the additional terms", extra) if extra is not None else [0] * n)
+        ]
         if len(self.extra) != n:
             raise ModelError(
                 "the additional terms do not fit the variables",
@@ -76,7 +82,7 @@ class Bracket(Dynamics):
         self.parameters = sorted(own - {*self.state, t}, key=lambda s: s.name)
 
     def _read(self, e: Any) -> sp.Expr:
-        e = tidy(e)
+        e = tidy(scalar(e, "an entry"))
         return e.xreplace({s: t for s in e.free_symbols if s.name == t.name})
 
     def _rated(self, point: Point, time: bool) -> Moving:

@@ -22,7 +22,7 @@ import sympy as sp
 from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
 from taut.laws.dynamics import Dynamics
-from taut.laws.ring import Ring, _coordinates, _fraction
+from taut.laws.ring import Ring, _coordinates
 from taut.model import t
 
 LARGE = 40_000  # terms of a polynomial beyond which a proof is given up
@@ -112,9 +112,12 @@ class Forms:
         if e.is_Pow and e.exp.is_Rational:
             i = list(ring.roots).index((e.base, int(e.exp.q)))
             return self._plain(self.at[f"_r{i}"]).power(int(e.exp.p))
-        part = _fraction(e.exp)
-        i = list(ring.powers).index((e.base, part))
-        return self._plain(self.at[f"_p{i}"]) * self(e.base).power(int(e.exp - part))
+        number, places = ring.power(e.base, e.exp)
+        total = self(e.base**number)
+        for key, k in places.items():
+            i = list(ring.powers).index(key)
+            total = total * self._plain(self.at[f"_p{i}"]).power(k)
+        return total
 
     def _turned(self, e: sp.Expr) -> Quotient:
         c, s = self.one, self.context.constant(0)
@@ -129,13 +132,8 @@ class Forms:
 
     def vanishes(self, polynomial) -> bool:
         """Whether it is zero on the variety, by pseudo-remainders."""
-        ring, d = self.ring, self.dynamics
-        for i, (base, k) in reversed(list(enumerate(ring.roots))):
-            u, name = self(base), f"_r{i}"
-            polynomial = self._remainder(polynomial, self.at[name] ** k * u.bottom - u.top, name)
-        for i in range(len(ring.angles.basis)):
-            c, s = self.at[f"_c{i}"], self.at[f"_s{i}"]
-            polynomial = self._remainder(polynomial, s * s + c * c - 1, f"_s{i}")
+        d = self.dynamics
+        polynomial = self._by_functions(polynomial)
         for g, x in d.steps[::-1]:
             polynomial = self._remainder(polynomial, self(g).top, self.symbols[x])
         place = dict(zip(d.positions, d.rates_of, strict=bool(d.rates_of)))
@@ -144,7 +142,18 @@ class Forms:
             polynomial = self._remainder(polynomial, self(h).top, self.symbols[place[x]])
         for g, x in d.ladder[::-1]:
             polynomial = self._remainder(polynomial, self(g).top, self.symbols[x])
-        return polynomial == 0
+        return self._by_functions(polynomial) == 0  # constraints may bring sines of t back
+
+    def _by_functions(self, polynomial):
+        """Reduced by what roots and sines are."""
+        ring = self.ring
+        for i, (base, k) in reversed(list(enumerate(ring.roots))):
+            u, name = self(base), f"_r{i}"
+            polynomial = self._remainder(polynomial, self.at[name] ** k * u.bottom - u.top, name)
+        for i in range(len(ring.angles.basis)):
+            c, s = self.at[f"_c{i}"], self.at[f"_s{i}"]
+            polynomial = self._remainder(polynomial, s * s + c * c - 1, f"_s{i}")
+        return polynomial
 
     def _remainder(self, polynomial, divisor, name: str):
         number = self.number[name]

@@ -18,6 +18,7 @@ the base angles, so that cos(a − b) alone is one angle and not two.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field as filled
 from fractions import Fraction
@@ -32,7 +33,7 @@ from taut.laws.field import WORD, Field
 
 _BY_SINES = (sp.tan, sp.cot, sp.sec, sp.csc)
 _HYPERBOLIC = (sp.sinh, sp.cosh, sp.tanh, sp.coth, sp.sech, sp.csch)
-_FREE = (sp.log, sp.atan, sp.asinh, sp.asin, sp.acos, sp.acosh, sp.atanh, sp.erf)
+FREE = (sp.log, sp.atan, sp.asinh, sp.asin, sp.acos, sp.acosh, sp.atanh, sp.erf)
 
 LARGEST = (100, 10_000, 1_000_000)  # denominators of fractions that floats are taken for
 
@@ -54,6 +55,8 @@ def tidy(expression: Any) -> sp.Expr:
     e = e.xreplace(floats) if floats else e
     if e.has(*_BY_SINES):
         e = e.replace(lambda x: isinstance(x, _BY_SINES), _by_sines)
+    if e.has(sp.pi):
+        e = e.replace(lambda x: isinstance(x, sp.sin | sp.cos), _without_phase)
     if e.has(*_HYPERBOLIC):
         e = e.replace(lambda x: isinstance(x, _HYPERBOLIC), lambda x: x.rewrite(sp.exp))
     return e
@@ -62,6 +65,18 @@ def tidy(expression: Any) -> sp.Expr:
 def _by_sines(x: sp.Expr) -> sp.Expr:
     s, c = sp.sin(x.args[0]), sp.cos(x.args[0])
     return {sp.tan: s / c, sp.cot: c / s, sp.sec: 1 / c, sp.csc: 1 / s}[type(x)]
+
+
+def _without_phase(x: sp.Expr) -> sp.Expr:
+    """By the addition theorem, so that a phase of 2π/3 is known by its cosine −½."""
+    phase = terms(x.args[0]).get(sp.pi, sp.Integer(0)) * sp.pi
+    rest = sp.expand(x.args[0] - phase)
+    if phase == 0 or rest == 0:
+        return x
+    c, s = sp.cos(phase), sp.sin(phase)
+    if isinstance(x, sp.sin):
+        return sp.expand(sp.sin(rest) * c + sp.cos(rest) * s)
+    return sp.expand(sp.cos(rest) * c - sp.sin(rest) * s)
 
 
 def terms(argument: sp.Expr) -> dict[sp.Expr, sp.Rational]:
@@ -131,6 +146,10 @@ def _in_basis(row: list[int], basis: list[list[int]]) -> tuple[int, ...]:
     return tuple(found)
 
 
+class Tangled(ModelError):
+    """Functions depend on each other in a way that the search would not see."""
+
+
 class Ring:
     """All functions that occur, in the order in which they can be evaluated.
 
@@ -149,30 +168,56 @@ class Ring:
         self.free: dict[sp.Expr, None] = {}  # logarithms and the like, and constants such as π
         angles: dict[sp.Expr, None] = {}
         exponents: dict[sp.Expr, None] = {}
+        exponents_of: dict[sp.Expr, dict[sp.Expr, None]] = {}
         self._seen: set[sp.Expr] = set()
         for e in expressions:
-            self._visit(e, angles, exponents)
+            self._visit(e, angles, exponents, exponents_of)
         self.angles, self.exponents = Lattice.of(angles), Lattice.of(exponents)
+        self._powers_of = {u: Lattice.of(rests) for u, rests in exponents_of.items()}
+        for u, lattice in self._powers_of.items():
+            self.powers |= {(u, a): None for a in lattice.basis}
+        self._untangled()
 
-    def _visit(self, e: sp.Expr, angles, exponents) -> None:
+    def _untangled(self) -> None:
+        """Refuse log x beside log x², and xᵃ yᵃ beside (x y)ᵃ: they were taken for independent."""
+        logs = {e.args[0] for e in self.free if isinstance(e, sp.log)}
+        for bases in (logs, set(self._powers_of)):
+            if len(bases) > 1 and (both := _dependent(sorted(bases, key=sp.default_sort_key))):
+                raise Tangled(
+                    "laws cannot be searched where logarithms or powers depend on each other",
+                    expected="log x alone instead of log x and log x², xᵃ yᵃ instead of (x y)ᵃ",
+                    received="those of " + " and ".join(map(str, both))[:120],
+                )
+
+    def power(self, base: sp.Expr, exponent: sp.Expr) -> tuple[sp.Rational, dict[tuple, int]]:
+        """A power as a rational one times powers of generators."""
+        number, rest = split(exponent)
+        lattice = self._powers_of.get(base, Lattice())
+        places = zip(lattice.basis, _coordinates(rest, lattice), strict=True)
+        return number, {(base, a): k for a, k in places if k}
+
+    def _visit(self, e: sp.Expr, angles, exponents, exponents_of) -> None:
         if e in self._seen:
             return
         self._seen.add(e)
         if isinstance(e, sp.exp):
             for atom in terms(e.args[0]):
-                self._visit(atom, angles, exponents)
+                self._visit(atom, angles, exponents, exponents_of)
             exponents.setdefault(e.args[0])
             return
         for x in e.args:
-            self._visit(x, angles, exponents)
+            self._visit(x, angles, exponents, exponents_of)
         if isinstance(e, sp.sin | sp.cos):
             angles.setdefault(e.args[0])
         elif isinstance(e, sp.Pow) and not e.exp.is_Integer:
             if e.exp.is_Rational:
                 self.roots.setdefault((e.base, int(e.exp.q)))
             else:
-                self.powers.setdefault((e.base, _fraction(e.exp)))
-        elif isinstance(e, _FREE) or (isinstance(e, sp.NumberSymbol) and e is not sp.E):
+                number, rest = split(e.exp)
+                exponents_of.setdefault(e.base, {}).setdefault(rest)
+                if number.q > 1:
+                    self.roots.setdefault((e.base, int(number.q)))
+        elif isinstance(e, FREE) or (isinstance(e, sp.NumberSymbol) and e is not sp.E):
             self.free.setdefault(e)
         elif isinstance(e, sp.Symbol):
             if e not in self.known:
@@ -195,12 +240,11 @@ class Ring:
         size = len(next(iter(given.values())))
         point = Point(self, field, dict(given), np.ones(size, dtype=bool))
         for e in self.free:
-            constant = not e.free_symbols
-            point.values[e] = np.repeat(field.random(1), size) if constant else field.random(size)
-        for _ in self.exponents.basis:
-            point.bases.append(field.random(size))
-        for _ in self.angles.basis:
-            tau = field.random(size)
+            point.values[e] = _drawn(field, given, e, size, "free")
+        for e in self.exponents.basis:
+            point.bases.append(_drawn(field, given, e, size, "exp"))
+        for e in self.angles.basis:
+            tau = _drawn(field, given, e, size, "angle")
             square = field.mul(tau, tau)
             over = field.inverse(field.add(WORD(1), square))
             point.turns.append(
@@ -209,15 +253,49 @@ class Ring:
                     field.mul(field.mul(WORD(2), tau), over),
                 )
             )
-        for key in self.powers:
-            point.powers[key] = field.random(size)
+        for u, a in self.powers:
+            point.powers[u, a] = _drawn(field, given, u**a, size, "power")
         return point
 
 
-def _fraction(exponent: sp.Expr) -> sp.Expr:
-    """The exponent without its whole number."""
-    whole, _ = exponent.as_coeff_Add()
-    return exponent - sp.floor(whole) if whole.is_Rational else exponent
+def _drawn(field: Field, given: dict, e: sp.Expr, size: int, kind: str) -> np.ndarray:
+    """Values that look random, but are the same where all that e depends on is the same."""
+    digest = hashlib.sha256(f"{field.p} {kind} {e}".encode()).digest()
+    made = np.full(size, int.from_bytes(digest[:8], "little"), dtype=np.uint64)
+    for x in sorted(e.free_symbols, key=str):
+        made = _mixed(made ^ _mixed(given[x] if x in given else field.random(size)))
+    return (made % np.uint64(field.p - 3) + np.uint64(2)).astype(WORD)
+
+
+def _mixed(x: np.ndarray) -> np.ndarray:
+    """Splitmix64."""
+    x = x.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def split(exponent: sp.Expr) -> tuple[sp.Rational, sp.Expr]:
+    """An exponent as a rational number and the rest."""
+    return sp.expand(exponent).as_coeff_Add(rational=True)
+
+
+def _dependent(bases: list[sp.Expr]) -> list[sp.Expr]:
+    """Bases of which products of powers are 1, if there are any."""
+    factors: dict[sp.Expr, int] = {}
+    rows = []
+    for u in bases:
+        row: dict[int, sp.Expr] = {}
+        for sign, part in zip((1, -1), sp.fraction(sp.together(u)), strict=True):
+            number, parts = sp.factor_list(part)
+            primes = sp.factorint(number).items() if number.is_Rational else [(number, 1)]
+            for factor, k in (*parts, *primes):
+                place = factors.setdefault(factor, len(factors))
+                row[place] = row.get(place, 0) + sign * k
+        rows.append(row)
+    matrix = sp.Matrix(len(rows), len(factors), lambda i, j: rows[i].get(j, 0))
+    null = matrix.T.nullspace()
+    return [u for u, x in zip(bases, null[0], strict=True) if x] if null else []
 
 
 @dataclass
@@ -289,12 +367,11 @@ class Point:
             return f.power(value, int(exponent))
         if exponent.is_Rational:
             return f.power(self.root(base, int(exponent.q)), int(exponent.p))
-        part = _fraction(exponent)
-        value = self.powers.setdefault((base, part), None)
-        if value is None:
-            value = self.powers[base, part] = f.random(len(self))
-        whole = exponent - part
-        return f.mul(value, self._power(base, whole)) if whole else value
+        number, places = self.ring.power(base, exponent)
+        total = self._power(base, number)
+        for key, k in places.items():
+            total = f.mul(total, f.power(self.powers[key], k))
+        return total
 
     def _exponential(self, argument: sp.Expr) -> np.ndarray:
         places = self.ring.exponents.coordinates

@@ -135,11 +135,23 @@ class Search:
         rates = found.rates[:, pivots]
         null = f.null_space(rates)
         if self.parameters and len(null) > 2:
-            other = self.dynamics.drawn(self.ring, f)
-            count = ansatz.columns + SPARE
-            again = table(ansatz, self.dynamics.moving(self.ring, f, count, other, True))
-            both = np.vstack([rates, again.rates[:, pivots]])
-            null = np.vstack([f.null_space(both), null])
+            null = np.vstack([self._for_all(ansatz, pivots, rates), null])
         # The first column is the constant 1, which is always conserved.
         null = null[[bool(row[1:].any()) for row in null]]
         return [found.functions[k] for k in pivots], null
+
+    def _for_all(self, ansatz: Ansatz, pivots: list[int], rates: np.ndarray) -> np.ndarray:
+        """Null vectors that are the same for all parameters.
+
+        Two spaces of laws may meet by chance, so values are added until nothing more is lost.
+        """
+        f, count = self.field, ansatz.columns + SPARE
+        last = -1
+        while True:
+            other = self.dynamics.drawn(self.ring, f)
+            again = table(ansatz, self.dynamics.moving(self.ring, f, count, other, True))
+            rows = np.vstack([rates, again.rates[:, pivots]])
+            null = f.null_space(rows)
+            if len(null) in (1, last):
+                return null
+            rates, last = f.reduced(rows)[0][: rows.shape[1]], len(null)

@@ -23,6 +23,10 @@ from taut.model import t
 DRAWN = 48  # points from which one with all its roots is taken
 
 
+class NoSeries(ModelError):
+    """A function without a series: there is no bound then."""
+
+
 class Lines:
     """Many lines through one configuration, each with velocities of its own.
 
@@ -95,7 +99,7 @@ class Lines:
             if e.free_symbols & moving:
                 point.values[e] = f.random(count)
         if any(e.free_symbols & moving for e in ring.angles.basis):
-            raise ModelError("sines of velocities have no series here")
+            raise NoSeries("sines of velocities have no series here")
 
     def _others(self, rows: list[list]) -> list[int]:
         """Columns without a pivot."""
@@ -180,7 +184,7 @@ class Lines:
                 total = self.mul(total, base)
             return total
         if e.exp.free_symbols & {*self.dynamics.state, t}:
-            raise ModelError(f"{e} has no series here")
+            raise NoSeries(f"{e} has no series here")
         inner = self.mul(self.mul(self(e.exp), self.slope(u)), self.inverse(u))
         return self._grown(self.point(e), lambda g: self.mul(inner, g))
 

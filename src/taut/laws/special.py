@@ -20,7 +20,7 @@ import numpy as np
 import sympy as sp
 from flint import nmod_mat
 
-from taut.errors import InputError, ModelError, UnknownName
+from taut.errors import InputError, ModelError, UnknownName, listed
 from taut.laws.decay import decaying
 from taut.laws.find import Finder, Found, whole
 from taut.laws.law import Law
@@ -208,7 +208,9 @@ class Scan:
             if name not in named:
                 raise UnknownName("parameter", name, named)
             numbers = numbers if isinstance(numbers, Iterable) else [numbers]
-            lists[named[name]] = [_number(name, x) for x in numbers]
+            lists[named[name]] = [
+                _number(name, x) for x in listed(name, numbers, "a list of numbers")
+            ]
         if (size := prod(map(len, lists.values()))) > MANY:
             raise InputError(
                 "too many values to try",
@@ -274,9 +276,8 @@ class Scan:
         return Finder(self.model, self.functions, self.time, fixed=fixed)
 
     def _run(self, finder: Finder) -> None:
-        for law in list(finder.found):
-            if law.rate:
-                finder._widened(law.expression)
+        for law in list(finder.found):  # e^{λt}, or a logarithm that is no function here
+            finder._widened(law.expression)
         for degree in range(1, self.degree + 1):
             finder.at(degree)
         if finder.dynamics.decays:

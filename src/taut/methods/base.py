@@ -255,6 +255,11 @@ class Wrapped(Method):
         """The method inside."""
 
     @property
+    def corrects(self) -> bool:
+        """Whether there is a correction in it, here or further inside."""
+        return isinstance(self.inner, Wrapped) and self.inner.corrects
+
+    @property
     def order(self) -> int:  # type: ignore[override]
         return self.inner.order
 

@@ -35,6 +35,7 @@ import sympy as sp
 from taut.errors import InputError
 from taut.methods.base import Method, Step, Wrapped
 from taut.methods.registry import method_of
+from taut.model.symbols import scalar
 
 if TYPE_CHECKING:
     from taut.model.system import System
@@ -85,15 +86,19 @@ class Corrected(Wrapped):
 
     def __post_init__(self) -> None:
         base = method_of(self.base)
-        if isinstance(base, Corrected):
-            raise InputError(
-                "the method is corrected already",
-                expected="a method to correct",
-                received=base.label,
-                remedy="give all laws at once",
-            )
         object.__setattr__(self, "base", base)
         object.__setattr__(self, "laws", _listed(self.laws))
+        if isinstance(base, Wrapped) and base.corrects:
+            raise InputError(
+                "a corrected method cannot be corrected again",
+                expected="one correction, with all the laws in one list",
+                received=base.label,
+            )
+        for option in ("iterate", "symmetric"):
+            if not isinstance(getattr(self, option), bool):
+                raise InputError(
+                    f"{option} is neither True nor False", received=repr(getattr(self, option))
+                )
         if self.norm not in NORMS:
             raise InputError(
                 "that is no norm", expected=" or ".join(map(repr, NORMS)), received=repr(self.norm)
@@ -113,6 +118,10 @@ class Corrected(Wrapped):
         """The method that is corrected."""
         assert isinstance(self.base, Method)
         return self.base
+
+    @property
+    def corrects(self) -> bool:
+        return True
 
     @property
     def whole(self) -> Method:
@@ -192,4 +201,4 @@ def _listed(laws: Any) -> tuple[sp.Expr, ...] | None:
             expected="a list of laws or expressions, as taut.conserved returns it",
             received=repr(laws)[:80],
         )
-    return tuple(sp.sympify(getattr(x, "expression", x)) for x in laws)
+    return tuple(scalar(getattr(x, "expression", x), "a law") for x in laws)

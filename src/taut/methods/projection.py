@@ -48,6 +48,12 @@ class Projected(Wrapped):
                 received=base.label,
                 remedy="symmetric methods of the catalogue keep the constraints by themselves",
             )
+        if isinstance(base, Wrapped) and base.corrects:
+            raise InputError(
+                "a corrected method cannot be projected",
+                expected="Corrected(…, iterate=True), which keeps the constraints as well",
+                received=base.label,
+            )
         object.__setattr__(self, "base", base)
 
     @property

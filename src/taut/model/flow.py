@@ -9,7 +9,7 @@ from typing import Any
 
 import sympy as sp
 
-from taut.errors import ModelError
+from taut.errors import ModelError, listed
 from taut.model.symbols import scalar, t
 from taut.model.system import System
 from taut.model.terms import whole
@@ -33,7 +33,9 @@ class Flow:
     """
 
     def __init__(self, variables: Sequence[sp.Symbol], rhs: Sequence[Any] | Mapping) -> None:
-        self.variables = tuple(sp.sympify(x) for x in variables)
+        self.variables = tuple(
+            scalar(x, "a variable of a flow") for x in listed("variables", variables)
+        )
         for x in self.variables:
             if not isinstance(x, sp.Symbol):
                 raise ModelError("a variable of a flow is not a symbol", received=str(x))
@@ -51,7 +53,7 @@ class Flow:
                     received=f"none for {missing}, and some for {extra}",
                 )
             rhs = [rhs[x] for x in self.variables]
-        rhs = list(rhs)
+        rhs = listed("the right-hand sides", rhs)
         if len(rhs) != len(self.variables):
             raise ModelError(
                 "right-hand sides do not fit the variables",
@@ -60,6 +62,11 @@ class Flow:
             )
         # A name is one symbol, however its assumptions were written.
         own = {s.name: s for s in (*self.variables, t)}
+        if len(own) <= len(self.variables):
+            raise ModelError(
+                "the variables of a flow must have different names, and none of them t",
+                received=", ".join(map(str, self.variables)),
+            )
         self.rhs = tuple(
             (e := scalar(x, f"the rate of {v}")).xreplace(
                 {s: own[s.name] for s in e.free_symbols if s.name in own}
