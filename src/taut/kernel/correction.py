@@ -201,7 +201,11 @@ class Surface:
         slopes = self.at(ca.jacobian(rows, self.q), y)
         phi = self.at(rows, y)
         first = _Basis(
-            [slopes[i, :].T for i in range(rows.numel())], lambda r: self.raised(r, y), phi, moved
+            [slopes[i, :].T for i in range(rows.numel())],
+            lambda r: self.raised(r, y),
+            phi,
+            moved,
+            self.places.numel(),
         )
         dq = first.to(phi)
         if self.flow:
@@ -220,6 +224,7 @@ class Surface:
             lambda r: self.raised(r, there, first=1),
             phi,
             moved,
+            self.speeds.numel(),
         )
         return ca.vertcat(dq, second.to(phi))
 
@@ -227,10 +232,11 @@ class Surface:
 class _Basis:
     """Gradients with their Gram matrix J N⁻¹Jᵀ = L D Lᵀ, in which what depends is left out.
 
-    `phi` are the values that are to be corrected, after a move of squared length `moved`.
+    `phi` are the values that are to be corrected, after a move of squared length `moved`.  The
+    first `sure` rows are constraints, which the method itself needs to be independent.
     """
 
-    def __init__(self, rows: list[SX], raised: Any, phi: SX, moved: SX) -> None:
+    def __init__(self, rows: list[SX], raised: Any, phi: SX, moved: SX, sure: int) -> None:
         self.along = [raised(row) for row in rows]
         self.lower: list[list[SX]] = []
         self.good: list[SX] = []
@@ -251,9 +257,12 @@ class _Basis:
             for share, a, x in zip(shares, own, gaps, strict=True):
                 left = left - share * a
                 gap = gap - a * x
-            far = FAR**2 * size * (reach * left + gap * gap)
-            good = (left > RANK**2 * size) * (left * left * moved >= far)  # 1 or 0
-            over = good / (good * left + (1 - good))
+            # The reciprocal does not wait for the verdict.
+            good, over = SX(1), 1 / ca.fmax(left, TINY)
+            if k >= sure:
+                far = FAR**2 * size * (reach * left + gap * gap)
+                good = (left > RANK**2 * size) * (left * left * moved >= far)  # 1 or 0
+                over = good * over
             reach = reach + gap * gap * over
             gaps.append(gap * good)
             self.lower.append(own)
@@ -293,7 +302,8 @@ class Frame(_Basis):
         slopes = surface.at(ca.jacobian(surface.rows, surface.y), y)
         rows = [slopes[i, :].T for i in range(surface.rows.numel())]
         self.phi = surface.value(y)
-        super().__init__(rows, lambda row: surface.raised(row, y), self.phi, moved)
+        sure = surface.places.numel() + surface.speeds.numel()
+        super().__init__(rows, lambda row: surface.raised(row, y), self.phi, moved, sure)
 
 
 def _iterated(step: FusedStep, surface: Surface, place: SX, moved: SX) -> SX:
@@ -400,7 +410,7 @@ def _symmetric(step: FusedStep, inner: Method, surface: Surface) -> None:
     left = surface.at(ca.vertcat(bound, surface.kept), y0, t)
     way = step.h * (step.v if surface.lagrangian else surface.at(surface.velocity, y0, t))
     moved = surface.squared(way if surface.flow else ca.vertcat(way, SX.zeros(n)), y0)
-    there = _Basis(every, lambda r: surface.raised(r, y0, t), left, moved)
+    there = _Basis(every, lambda r: surface.raised(r, y0, t), left, moved, many)
     good = ca.vertcat(SX(0, 1), *there.good[many:])
     sizes = ca.vertcat(SX(0, 1), *(ca.dot(r, surface.raised(r, y0, t)) + TINY for r in rows))
     pairs = [
