@@ -1,4 +1,4 @@
-"""SGM redrawn: formulas by an independent road, numbers, and what the page says."""
+"""SGM recomputed: formulas by an independent road, numbers, and what the page says."""
 
 import json
 import re

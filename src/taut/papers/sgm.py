@@ -1,4 +1,4 @@
-"""SGM redrawn: the rigid body with a torque, its two integrals, and what correcting them gives.
+"""SGM recomputed: the rigid body with a torque, its two integrals, and what correcting them gives.
 
 The paper prints formulas and no numbers.  The formulas are run as they are printed and as they
 should be; the numbers are ours.
@@ -73,7 +73,7 @@ def reproduce(out: Path, progress: Callable[[int, int, str], object] | None = No
 def page_of(study: Study) -> Page:
     """The whole page."""
     paper = PAPERS["sgm"]
-    page = Page("Shang, Guo & Mei 2008, redrawn", f"{paper.source}: *{paper.title}*")
+    page = Page("Shang, Guo & Mei 2008, recomputed", f"{paper.source}: *{paper.title}*")
     for write in (
         _summary, _errata, _integrals, _formulas, _long, _order, _crowd, _velocities, _mistake,
         _certificates, _how,
