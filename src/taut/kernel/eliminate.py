@@ -1,7 +1,8 @@
 """Symbolic elimination: what can be solved in closed form never reaches Newton.
 
 Three tools.  `solve_linear` unrolls Gaussian elimination of a small sparse matrix of SX entries in
-the given order (mass-like blocks first, then the Schur complement of the multipliers).
+the given order (mass-like blocks first, then the Schur complement of the multipliers); `Factors`
+are what it leaves behind, where a matrix serves several right-hand sides.
 `little_fill` finds such an order for the many unknowns of a step with several stages.
 `reduce` walks through the pairs (unknown, residual) of an implicit solve and eliminates every
 unknown whose residual is affine in it with a coefficient matrix free of the other unknowns; what
@@ -10,11 +11,13 @@ remains is left to Newton.  `written_out` puts what was found into an expression
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
 
+from taut.kernel.emit import LIBRARY
 from taut.kernel.sparse import analysed
 
 SX = ca.SX
@@ -35,44 +38,105 @@ def solve_linear(matrix: SX, right: SX) -> SX:
         return ca.densify(ca.mtimes(SX(ca.sparsify(ca.DM(inverse))), right))
     if n <= 3 and matrix.nnz() > n:
         return _by_cofactors(ca.densify(matrix), right)
-    rows: list[dict[int, SX]] = [{} for _ in range(n)]
-    i_all, j_all = matrix.sparsity().get_triplet()
-    entries: list = matrix.nonzeros()
-    for i, j, e in zip(i_all, j_all, entries, strict=True):
-        if not e.is_zero():
-            rows[i][j] = e
-    b = [right[i] for i in range(n)]
-    reciprocals: list[SX] = []
-    for k in range(n):
-        pivot = rows[k].get(k)
-        if pivot is None:
-            k_swap = next((i for i in range(k + 1, n) if k in rows[i]), None)
-            if k_swap is None:
+    return Factors.of(matrix).solve(right)
+
+
+@dataclass
+class Factors:
+    """What an unrolled elimination of a sparse matrix leaves behind, to solve with.
+
+    Attributes
+    ----------
+    swaps : list of (int, int)
+        Rows exchanged before the elimination of column k, for want of a pivot.
+    lower : list of (int, int, SX)
+        (i, k, factor): of row i, so many times row k is subtracted; in this order.
+    upper : list of dict
+        What is right of the diagonal, row by row.
+    reciprocals : list of SX
+        One over each pivot.
+    """
+
+    swaps: list[tuple[int, int]]
+    lower: list[tuple[int, int, SX]]
+    upper: list[dict[int, SX]]
+    reciprocals: list[SX]
+
+    @classmethod
+    def of(cls, matrix: SX) -> Factors:
+        """Eliminate in the given order, without pivoting."""
+        n = matrix.shape[0]
+        rows: list[dict[int, SX]] = [{} for _ in range(n)]
+        i_all, j_all = matrix.sparsity().get_triplet()
+        entries: list = matrix.nonzeros()
+        for i, j, e in zip(i_all, j_all, entries, strict=True):
+            if not e.is_zero():
+                rows[i][j] = e
+        made = cls([], [], rows, [])
+        for k in range(n):
+            made._eliminate(k)
+        return made
+
+    def _eliminate(self, k: int) -> None:
+        rows, n = self.upper, len(self.upper)
+        if k not in rows[k]:
+            other = next((i for i in range(k + 1, n) if k in rows[i]), None)
+            if other is None:
                 raise ZeroDivisionError("structurally singular system")
-            rows[k], rows[k_swap] = rows[k_swap], rows[k]
-            b[k], b[k_swap] = b[k_swap], b[k]
-            pivot = rows[k][k]
-        reciprocal = 1 / pivot
-        reciprocals.append(reciprocal)
+            rows[k], rows[other] = rows[other], rows[k]
+            self.swaps.append((k, other))
+        reciprocal = 1 / rows[k].pop(k)
+        self.reciprocals.append(reciprocal)
         for i in range(k + 1, n):
             entry = rows[i].pop(k, None)
             if entry is None:
                 continue
             factor = entry * reciprocal
             for j, e in rows[k].items():
-                if j > k:
-                    rows[i][j] = rows[i][j] - factor * e if j in rows[i] else -(factor * e)
-                    if rows[i][j].is_zero():
-                        del rows[i][j]
-            b[i] = b[i] - factor * b[k]
-    x: list[SX] = [SX(0)] * n
-    for k in reversed(range(n)):
-        total = b[k]
-        for j, e in rows[k].items():
-            if j > k:
-                total = total - e * x[j]
-        x[k] = total * reciprocals[k]
-    return ca.vertcat(*x)
+                rows[i][j] = rows[i][j] - factor * e if j in rows[i] else -(factor * e)
+                if rows[i][j].is_zero():
+                    del rows[i][j]
+            self.lower.append((i, k, factor))
+
+    def solve(self, right: SX) -> SX:
+        """X with matrix·x = right."""
+        n, swaps = len(self.upper), dict(self.swaps)
+        b = [right[i] for i in range(n)]
+        below: list[list[tuple[int, SX]]] = [[] for _ in range(n)]
+        for i, k, factor in self.lower:
+            below[k].append((i, factor))
+        for k in range(n):
+            if k in swaps:
+                b[k], b[swaps[k]] = b[swaps[k]], b[k]
+            for i, factor in below[k]:
+                b[i] = b[i] - factor * b[k]
+        x: list[SX] = [SX(0)] * n
+        for k in reversed(range(n)):
+            total = b[k]
+            for j in sorted(self.upper[k], reverse=True):  # what was found last comes last
+                total = total - self.upper[k][j] * x[j]
+            x[k] = total * self.reciprocals[k]
+        return ca.vertcat(*x)
+
+    def named(self, prefix: str) -> tuple[Factors, SX, SX]:
+        """The same with symbols for all entries that are not constants: (it, symbols, values)."""
+        values: list[SX] = []
+        symbols: list[SX] = []
+
+        def name(entry: SX) -> SX:
+            if entry.is_constant():
+                return entry
+            values.append(entry)
+            symbols.append(SX.sym(f"{prefix}{len(symbols)}"))
+            return symbols[-1]
+
+        twin = Factors(
+            self.swaps,
+            [(i, k, name(x)) for i, k, x in self.lower],
+            [{j: name(x) for j, x in row.items()} for row in self.upper],
+            [name(x) for x in self.reciprocals],
+        )
+        return twin, ca.vertcat(SX(0, 1), *symbols), ca.vertcat(SX(0, 1), *values)
 
 
 def little_fill(matrix: SX, h: SX) -> list[int]:
@@ -147,7 +211,15 @@ def written_out(expression: SX, table: list[tuple[SX, SX]]) -> SX:
     return written(expression)
 
 
-def operations(expression: SX, z: SX) -> int:
+DEAR = {op: 20 for op in LIBRARY} | dict.fromkeys((ca.OP_DIV, ca.OP_INV, ca.OP_SQRT), 4)
+
+
+def cost(expression: SX, z: SX) -> int:
+    """What the operations that depend on z take, in units of an addition or a product."""
+    return operations(expression, z, DEAR)
+
+
+def operations(expression: SX, z: SX, weights: Mapping[int, int] | None = None) -> int:
     """How many operations of an expression depend on z."""
     others = [x for x in ca.symvar(expression) if x.element_hash() not in entries(z)]
     function = ca.Function("f", [z, ca.vertcat(SX(0, 1), *others)], [ca.cse(expression)])
@@ -161,7 +233,7 @@ def operations(expression: SX, z: SX) -> int:
             moves = slots[0] == 0
         else:
             moves = op != ca.OP_CONST and any(late[s] for s in slots)
-            count += moves
+            count += moves * (weights or {}).get(op, 1)
         late[function.instruction_output(k)[0]] = moves
     return count
 
