@@ -1,163 +1,190 @@
-"""Does it pay to keep Newton's factors from one step to the next?
+"""What it saves to keep the factors of Newton's matrix from one step to the next.
 
-The stage equations of chains of links are solved in plain NumPy with a matrix that is factorised
-in every step, or in every second, fourth, … one, and iterations are counted.  Together with the
-operations that a factorisation and an iteration take, as `taut` compiles them, this gives the work
-of a step.  `python benchmarks/kept_factors.py` prints the table of docs/engine.md.
+Gauss–Lobatto methods on systems whose matrix is sparse (a planar chain of links), banded (a chain
+of springs), or full (pendulums in angles, bodies that attract each other).  The same model is
+compiled twice, once with new factors in every step, and both run in turns.
+
+`python benchmarks/kept_factors.py` prints a Markdown table; `make bench` ends with it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise
+import argparse
+import contextlib
+import json
+import os
+import statistics
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from pathlib import Path
 
-import casadi as ca
 import numpy as np
-from scipy.linalg import lu_factor, lu_solve
+import sympy as sp
+from report import Tee, environment
 
-import taut
-from taut.kernel import fused, newtons
-from taut.kernel.eliminate import operations
-from taut.problems import problem
+RESULTS = Path(__file__).with_name("results") / "kept_factors.json"
 
-AGES = (1, 2, 4, 8)
-LIMIT, SMALL, NEXT, NOISE, STALLS = 25, 1e-8, 1e-16, 1e-10, 0.6
+
+@dataclass(frozen=True)
+class Amounts:
+    """How much is measured."""
+
+    duration: float = 10.0  # three bodies do not stay together for ever
+    repeats: int = 25
+
+
+QUICK = Amounts(duration=2.0, repeats=3)
+
+
+@dataclass(frozen=True)
+class Saved:
+    """µs per step and iterations, with new factors in every step and with kept ones."""
+
+    problem: str
+    order: int
+    step: float
+    price: float
+    error: float
+    new: tuple[float, float]
+    kept: tuple[float, float]
+
+    @property
+    def share(self) -> float:
+        return self.kept[0] / self.new[0]
+
+
+def chain():
+    """Five links, Cartesian."""
+    from taut.problems import problem
+
+    made = problem("chain", links=5)
+    return made.system, {"q0": made.q0, "v0": made.v0}
+
+
+def springs():
+    """Fermi, Pasta and Ulam's chain with stiff springs, as in the catalogue."""
+    from taut.problems import problem
+
+    made = problem("fpu")
+    return made.system, {"q0": made.q0, "v0": made.v0}
+
+
+def angles(count=5):
+    """Links of a chain, by their angles."""
+    import taut
+
+    a = taut.coordinates(" ".join(f"a{i}" for i in range(count)))
+    w = taut.velocities(a)
+    lagrangian = 0
+    for i in range(1, count + 1):
+        x, y = (sum(f(b) * u for b, u in zip(a[:i], w, strict=False)) for f in (sp.cos, sp.sin))
+        lagrangian += sp.expand(x**2 + y**2) / 2 + 9.81 * sum(sp.cos(b) for b in a[:i])
+    return taut.System(a, lagrangian=lagrangian), {"q0": np.linspace(0.5, 0.8, count), "v0": 0}
+
+
+def bodies(count=3):
+    """Equal masses that attract each other, near the rotating polygon."""
+    import taut
+
+    q = taut.coordinates(" ".join(f"x{i}" for i in range(3 * count)))
+    at = [sp.Matrix(q[3 * i : 3 * i + 3]) for i in range(count)]
+    potential = -sum(1 / sp.sqrt((a - b).dot(a - b)) for a, b in combinations(at, 2))
+    system = taut.System(q, mass=[1] * len(q), potential=potential)
+    turn = 2 * np.pi * np.arange(count) / count
+    pull = sum(1 / (4 * np.sin(np.pi * k / count)) for k in range(1, count))
+    lifted = 0.02 * np.cos(3 * turn + 1)
+    q0 = np.column_stack([np.cos(turn), np.sin(turn), lifted]).ravel()
+    v0 = 0.9 * np.sqrt(pull) * np.column_stack([-np.sin(turn), np.cos(turn), 0 * turn]).ravel()
+    return system, {"q0": q0, "v0": v0}
+
+
 CASES = (
-    (2, 3, (0.04, 0.02, 0.01, 0.005)),
-    (4, 4, (0.02, 0.01, 0.005, 0.0025)),
-    (8, 3, (0.02, 0.01, 0.005)),
+    ("planar chain, 5 links", chain, ((8, 0.01), (8, 0.0025))),
+    ("5 pendulums in angles", angles, ((6, 0.02), (6, 0.005), (8, 0.01))),
+    ("stiff springs", springs, ((6, 0.02), (8, 0.02))),
+    ("3 bodies", bodies, ((4, 0.02), (6, 0.04), (8, 0.04), (8, 0.02))),
 )
 
 
-@dataclass
-class Work:
-    """What a step took on average."""
+def saved(name, make, order, step, amounts) -> Saved:
+    """Compile both, run them in turns."""
+    import taut
+    from taut.kernel import compile as compiling, newtons
+    from taut.kernel.compile import workshop
 
-    iterations: float
-    factorisations: float
-    operations: float
-
-
-class Stages:
-    """The stage equations of a Gauss–Lobatto step on a chain, and what they cost."""
-
-    def __init__(self, links: int, stages: int) -> None:
-        self.problem = problem("chain", links=links)
-        self.method = taut.GaussLobatto(stages)
-        matrices: list[ca.SX] = []
-
-        def kept(*arguments):
-            matrices.append(simplified(*arguments))
-            return matrices[-1]
-
-        simplified, pays = newtons._simplified, newtons.PAYS
-        newtons._simplified, newtons.PAYS = kept, 0.0
+    method, given = taut.GaussLobatto(order // 2), {"step": step, "laws": None}
+    given |= {"method": method, "duration": amounts.duration}
+    shops = []
+    for limit in (np.inf, newtons.DEAR):
+        system, start = make()
+        before, newtons.DEAR = newtons.DEAR, limit
         try:
-            self.program = fused.fuse(self.problem.system, self.method)
+            run = taut.simulate(system, **start, **given)
+            shops.append(workshop(system))
         finally:
-            newtons._simplified, newtons.PAYS = simplified, pays
-        (newton,) = self.program.newtons
-        self.size = newton.unknowns.numel()
-        given, z = list(self.program.inputs.values()), newton.unknowns
-        program = self.program
-        self.guess = ca.Function("guess", given, [newton.guess])
-        self.matrix = ca.Function("matrix", [*given, newton.start], [ca.densify(matrices[0])])
-        self.residual = ca.Function("residual", [*given, z], [newton.residual])
-        self.move = ca.Function("move", [*given, z], [program.dq])
-        self.kick = ca.Function("kick", [*given, z, program.q1], [program.dp])
-        self.end = ca.Function("end", [*given, z, program.q1, program.p1], [program.v1])
-        whole, alone = _count(newton.change), _count(newton.residual)
-        self.iteration = operations(newton.change, z)
-        self.constants = alone - operations(newton.residual, z)
-        self.factorisation = whole - self.iteration - self.constants
-
-    def walk(self, h: float, age: int, steps: int = 250) -> Work | None:
-        """So many steps with a matrix that is used `age` times; None where Newton failed."""
-        program = self.program
-        first = self.problem.simulate(method="rattle", step=h, duration=h, laws=None)
-        q, p, v = (np.array(x[0]) for x in (first.q, first.p, first.v))
-        par = np.array([float(x) for x in self.problem.system.parameters.values()])
-        memory, move, made, factors = program.first_memory(q, p, v), h * v, 0, 0
-        fixed = {"cq": 0 * q, "floor": 0 * q + 1e-3, "h": h, "par": par}
-        lu = None
-        for k in range(steps):
-            state = {"q": q, "p": p, "v": v, "move": move, "memory": memory}
-            now = fixed | state | {"t": k * h, "t1": (k + 1) * h}
-            given = [now[name] for name in program.inputs]
-            z = np.array(self.guess(*given)).ravel()
-            if k % age == 0:
-                lu, factors = lu_factor(np.array(self.matrix(*given, z))), factors + 1
-            found = self._solved(given, z, lu, np.abs(v).max())
-            if found is None:
-                return None
-            z, made = found[0], made + found[1]
-            move = np.array(self.move(*given, z)).ravel()
-            after = q + move
-            pushed = p + np.array(self.kick(*given, z, after)).ravel()
-            v = np.array(self.end(*given, z, after, pushed)).ravel()
-            q, p, memory = after, pushed, np.concatenate([z, memory[: 2 * self.size]])
-        work = (factors * self.factorisation + made * self.iteration) / steps + self.constants
-        return Work(made / steps, factors / steps, work)
-
-    def _solved(self, given, z, lu, speed):
-        """The stages and the iterations that they took, by the rules of kernel/newton_code.py."""
-        moves = []
-        for _ in range(LIMIT):
-            change = -lu_solve(lu, np.array(self.residual(*given, z)).ravel(), check_finite=False)
-            z = z + change
-            moves.append(np.abs(change[: self.program.n]).max() / max(speed, 1e-3))
-            if not np.isfinite(moves[-1]):
-                return None
-            for last, this in list(pairwise(moves))[-1:]:
-                final = this <= SMALL and this * this <= NEXT * last
-                if final or (this <= NOISE and this >= STALLS * last):
-                    return z, len(moves)
-        return None
+            newtons.DEAR = before
+        price = workshop(system).step(method, keep=run.keep).program.newtons[0].price
+        compiling._workshop.cache_clear()
+    times: list[list[float]] = [[], []]
+    for _ in range(amounts.repeats):
+        for shop, taken in zip(shops, times, strict=True):
+            run = _with(shop, system, start | given)
+            taken.append(run.wall_time * step / amounts.duration * 1e6)
+    made = [_with(shop, system, start | given).certificate.iterations for shop in shops]
+    error = float(np.ptp(run.energy) / np.abs(run.energy).max())
+    new, kept = ((statistics.median(t), m) for t, m in zip(times, made, strict=True))
+    return Saved(name, order, step, price, error, new, kept)
 
 
-def _count(expression: ca.SX) -> int:
-    inputs = ca.vertcat(*ca.symvar(expression))
-    return ca.Function("all", [inputs], ca.cse([expression])).n_instructions()
+def _with(shop, system, given):
+    """A run with the steps that this workshop has compiled."""
+    import taut
+    from taut.kernel import compile as compiling
+
+    usual, compiling._workshop = compiling._workshop, lambda *_: [shop]
+    try:
+        return taut.simulate(system, **given)
+    finally:
+        compiling._workshop = usual
 
 
-def table() -> str:
-    """Work in operations per step, relative to factors of its own in every step."""
+def table(found) -> str:
     lines = [
-        "| links | order | factorisation | step | energy error | iterations | work |",
-        "|---|---|---|---|---|---|---|",
+        "| problem | order | step | energy error | factorisation | iterations | µs | ratio |",
+        "|---|---|---|---|---|---|---|---|",
     ]
-    for links, stages, steps in CASES:
-        equations = Stages(links, stages)
-        share = equations.factorisation / equations.iteration
-        for h in steps:
-            run = equations.problem.simulate(
-                method=equations.method, step=h, duration=20.0, laws=None
-            )
-            error = np.ptp(run.energy) / abs(run.energy).max()
-            walks = [equations.walk(h, age) for age in AGES]
-            made = ["fails" if w is None else f"{w.iterations:.1f}" for w in walks]
-            work = [
-                "–" if w is None else f"{w.operations / walks[0].operations:.2f}" for w in walks
-            ]
-            cells = [links, 2 * stages, f"{share:.1f}", h, f"{error:.0e}"]
-            told = [*map(str, cells), ", ".join(made), ", ".join(work[1:])]
-            lines.append(f"| {' | '.join(told)} |")
+    for x in found:
+        told = [x.problem, x.order, x.step, f"{x.error:.0e}", f"{x.price:.1f}"]
+        told += [f"{x.new[1]:.1f} → {x.kept[1]:.1f}", f"{x.new[0]:.2f} → {x.kept[0]:.2f}"]
+        lines.append(f"| {' | '.join(map(str, told))} | {x.share:.2f} |")
     return "\n".join(lines)
 
 
-def large() -> str:
-    """Iterations per step where systems are large and the matrix is exact in each of them."""
-    lines = ["| links | order | step | iterations |", "|---|---|---|---|"]
-    for links in (20, 60):
-        for stages in (2, 3):
-            for h in (0.01, 0.005, 0.002):
-                run = problem("chain", links=links).simulate(
-                    method=taut.GaussLobatto(stages), step=h, duration=1.0, laws=None
-                )
-                made = run.certificate.iterations
-                lines.append(f"| {links} | {2 * stages} | {h} | {made:.2f} |")
-    return "\n".join(lines)
+def run(quick=False, paste=False):
+    """Measure, print, write the results, and with `paste` put the table into the docs."""
+    amounts, printed = QUICK if quick else Amounts(), Tee()
+    found = [saved(name, make, *which, amounts) for name, make, all_ in CASES for which in all_]
+    with contextlib.redirect_stdout(printed):
+        print(table(found))
+    RESULTS.parent.mkdir(exist_ok=True)
+    rows = [asdict(x) | {"share": x.share} for x in found]
+    RESULTS.write_text(json.dumps({"environment": environment(), "rows": rows}, indent=2) + "\n")
+    if paste:
+        from paste import factors_into_the_docs
+
+        factors_into_the_docs(printed.getvalue())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="measure less of everything")
+    parser.add_argument("--paste", action="store_true", help="and put it into the docs")
+    options = parser.parse_args()
+    if options.quick and options.paste:
+        parser.error("a quick run is not for the documentation")
+    os.environ["TAUT_THREADS"] = "1"  # read when taut is imported
+    run(options.quick, options.paste)
 
 
 if __name__ == "__main__":
-    print(table(), large(), sep="\n\n")
+    main()

@@ -9,6 +9,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BEGIN, END = "<!-- pasted by benchmarks/run.py --paste -->", "<!-- end -->"
 PRECISION = "<!-- pasted by benchmarks/work_precision.py --paste -->"
 CORRECTIONS = "<!-- pasted by benchmarks/corrections.py --paste -->"
+FACTORS = "<!-- pasted by benchmarks/kept_factors.py --paste -->"
 SAME, BARE = "C doing the same work", "bare C"
 
 
@@ -28,6 +29,11 @@ def precision_into_the_docs(printed, pictures):
 def corrections_into_the_docs(printed):
     """The table of what a correction costs."""
     replace(ROOT / "docs" / "benchmarks.md", printed.rstrip(), CORRECTIONS)
+
+
+def factors_into_the_docs(printed):
+    """The table of what kept factors save."""
+    replace(ROOT / "docs" / "benchmarks.md", printed.rstrip(), FACTORS)
 
 
 def replace(page, text, begin=BEGIN):

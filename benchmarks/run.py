@@ -2,7 +2,8 @@
 
 Here every time is the best of several repeats, and what is compared is measured in turns, so that
 other work on the machine falls on all alike. Work against precision follows (`work_precision.py`,
-which also runs alone), and then what corrections cost (`corrections.py`, which does, too).
+which also runs alone), then what corrections cost and what kept factors save (`corrections.py`,
+`kept_factors.py`, which do, too).
 `--quick` measures less of everything.
 """
 
@@ -22,6 +23,7 @@ from pathlib import Path
 
 import c_rattle
 import corrections
+import kept_factors
 import numpy as np
 import paste
 import peers
@@ -238,6 +240,7 @@ def main():
     work_precision.run(options.quick, options.paste)
     print("\nWhat a correction costs, as a share of the step\n")
     corrections.run(options.quick, options.paste)
+    kept_factors.run(options.quick, options.paste)
 
 
 if __name__ == "__main__":

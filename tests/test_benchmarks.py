@@ -15,7 +15,7 @@ if not FOLDER.exists():
     pytest.skip("the benchmarks are not in the source archive", allow_module_level=True)
 sys.path.append(str(FOLDER))  # the benchmarks import each other by name
 angles, curves, work_precision = map(import_module, ("angles", "curves", "work_precision"))
-corrections, paste = map(import_module, ("corrections", "paste"))
+corrections, kept_factors, paste = map(import_module, ("corrections", "kept_factors", "paste"))
 
 CHAINS = [angles.DOUBLE, angles.TRIPLE, angles.chain(5)]
 
@@ -199,16 +199,28 @@ def test_the_table_of_costs():
     ]
 
 
-def test_the_table_of_costs_has_its_place_on_the_page(tmp_path, monkeypatch):
+@pytest.mark.parametrize("what", ["corrections", "factors"])
+def test_tables_have_their_places_on_the_page(what, tmp_path, monkeypatch):
     page = FOLDER.parent / "docs" / "benchmarks.md"
     (tmp_path / "docs").mkdir()
     copy = tmp_path / "docs" / "benchmarks.md"
     copy.write_text(page.read_text())
     monkeypatch.setattr(paste, "ROOT", tmp_path)
-    paste.corrections_into_the_docs("| new |\n")
-    before, after = (p.read_text().partition(f"{paste.CORRECTIONS}\n") for p in (page, copy))
+    getattr(paste, f"{what}_into_the_docs")("| new |\n")
+    mark = f"{getattr(paste, what.upper())}\n"
+    before, after = (p.read_text().partition(mark) for p in (page, copy))
     assert before[:2] == after[:2]
-    assert after[2] == "| new |\n<!-- end -->\n"
+    old, new = (x[2].partition("\n<!-- end -->\n") for x in (before, after))
+    assert new == ("| new |", *old[1:])
+
+
+def test_kept_factors_are_measured_against_new_ones():
+    few = kept_factors.Amounts(duration=0.6, repeats=1)
+    found = kept_factors.saved("bodies", kept_factors.bodies, 4, 0.02, few)
+    assert found.price > 2
+    assert found.new[0] > 0 < found.kept[0]
+    assert found.kept[1] > found.new[1] >= 1  # iterations
+    assert kept_factors.table([found]).splitlines()[2].startswith("| bodies | 4 | 0.02 | ")
 
 
 @pytest.mark.parametrize("name", ["oscillator", "gyrostat", "spherical_pendulum"])

@@ -49,6 +49,7 @@ class Emitter:
         self.suffix = "f64" if lanes == 1 else f"v{lanes}f64"
         self.lines: list[str] = []
         self.declared: set[str] = set()
+        self.functions: list[tuple[str, str, Emitter]] = []  # others that it calls
         self._count = 0
 
     # ---- small pieces ------------------------------------------------------------------------

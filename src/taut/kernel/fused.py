@@ -79,8 +79,13 @@ class FusedProgram:
 
     @property
     def memory(self) -> int:
-        """Slots remembered from step to step for the guesses, of each sub-step."""
-        return HISTORY * sum(newton.unknowns.numel() for newton in self.newtons)
+        """Slots remembered from step to step, of each sub-step: for guesses, and factors kept."""
+        return self.inputs["memory"].numel() + self.room
+
+    @property
+    def room(self) -> int:
+        """Slots for factors that are kept from step to step."""
+        return sum(newton.room for newton in self.newtons)
 
     @property
     def slots(self) -> int:
@@ -126,7 +131,8 @@ class FusedProgram:
         """The memory before the first step, for a state or for columns of states."""
         rows: list[np.ndarray | None] = [x.reshape(len(x), -1).T for x in (q, p, v)]
         first = self.guesses(rows, q[0].size).T.reshape(-1, *q.shape[1:])
-        return np.concatenate([first] * len(self.substeps))
+        nothing = np.zeros((self.room, *q.shape[1:]))
+        return np.concatenate([first, nothing] * len(self.substeps))
 
     def pace_at(self, q, p, v, t: float, par: np.ndarray) -> float:
         """What the step density grows by per unit of h, at one state."""

@@ -22,10 +22,10 @@ from __future__ import annotations
 import casadi as ca
 
 from taut.kernel.emit import Emitter, lean
+from taut.kernel.kept_code import NEXT, Keeper
 from taut.kernel.newtons import Newton
 
 SMALL, FALLING, ROUNDOFF, STALLED, STALL_RATIO = 1e-8, 1e-3, 1e-14, 1e-7, 0.6
-NEXT = 1e-16  # what the next update may be
 FIRST = 1e-12  # enough in the first iteration, which no other tells how quickly it converges
 SURE = 1e-14  # the same where it converges by a factor that is not known yet
 BENT = 1e-11  # as SMALL, where equations are nonlinear in the velocities
@@ -34,7 +34,14 @@ LIMIT = 25
 
 
 def newton_loop(
-    e: Emitter, index: int, newton: Newton, known, guess: list[str], iterations: str, before: str
+    e: Emitter,
+    index: int,
+    newton: Newton,
+    known,
+    guess: list[str],
+    iterations: str,
+    before: str,
+    place: tuple[str, int] | None = None,
 ) -> tuple[list[str], str, str, str]:
     """Emit one loop; (solution, converged, iterations so far, the block that follows).
 
@@ -44,18 +51,26 @@ def newton_loop(
         What the equations may depend on besides the unknowns.
     before : str
         The block that the loop is entered from.
+    place : (pointer, slot), optional
+        Where its factors are kept from step to step.
     """
     symbols, values = [*(x for x, _ in known), newton.start], [*(x for _, x in known), guess]
-    outputs = [newton.change, newton.measure, newton.noise if newton.simplified else STALLED]
-    function = lean(ca.Function("newton", [*symbols, newton.unknowns], outputs))
-    graph, early = e.staged(function, [*values, []], {len(symbols)})
+    outputs = [newton.change, newton.measure, newton.excess]
+    inputs, late = [*symbols, newton.named, newton.unknowns], {len(symbols), len(symbols) + 1}
+    function = lean(ca.Function("newton", inputs, outputs))
+    graph, early = e.staged(function, [*values, [], []], late)
     loop, after = f"newton{index}", f"solved{index}"
+    keeper, first, idle = None, guess, e.splat("false")
+    trips0 = iterations
+    if place is not None:
+        keeper = Keeper(e, index, newton, place, guess, iterations)
+        first, idle, trips0, before = keeper.entered(symbols, values, before)
     z, z_next = ([e.name() for _ in guess] for _ in range(2))
     last, measured, done, done_next = (e.name() for _ in range(4))
     count, count_next, trips, trips_next = (e.name() for _ in range(4))
     e.do(f"br label %{loop}")
     e.label(loop)
-    for a, b, g in zip(z, z_next, guess, strict=True):
+    for a, b, g in zip(z, z_next, first, strict=True):
         e.do(f"{a} = phi {e.type} [ {g}, %{before} ], [ {b}, %{loop} ]")
     best, best_next = ([e.name() for _ in guess] for _ in range(2))
     least, least_next = e.name(), e.name()
@@ -66,11 +81,14 @@ def newton_loop(
         for a, b, g in zip(best, best_next, guess, strict=True):
             e.do(f"{a} = phi {e.type} [ {g}, %{before} ], [ {b}, %{loop} ]")
     e.do(f"{last} = phi {e.type} [ {e.constant(NEVER)}, %{before} ], [ {measured}, %{loop} ]")
-    e.do(f"{done} = phi {e.mask} [ {e.splat('false')}, %{before} ], [ {done_next}, %{loop} ]")
-    e.do(f"{trips} = phi {e.type} [ {iterations}, %{before} ], [ {trips_next}, %{loop} ]")
+    e.do(f"{done} = phi {e.mask} [ {idle}, %{before} ], [ {done_next}, %{loop} ]")
+    e.do(f"{trips} = phi {e.type} [ {trips0}, %{before} ], [ {trips_next}, %{loop} ]")
     e.do(f"{count} = phi i64 [ 0, %{before} ], [ {count_next}, %{loop} ]")
+    if keeper is not None:
+        keeper.head(before, loop)
     bound = _bound(e, last, newton)
-    change, (measure,), (noise,) = graph.emit_late(e, [*values, z], early)
+    factors = [] if keeper is None else keeper.factors()
+    change, (measure,), (excess,) = graph.emit_late(e, [*values, factors, z], early)
     for a, b, d in zip(z, z_next, change, strict=True):
         moved = e.put(f"fadd {e.type} {a}, {d}")
         e.do(f"{b} = select {e.mask} {done}, {e.type} {a}, {e.type} {moved}")
@@ -81,8 +99,12 @@ def newton_loop(
             e.do(f"{b} = select {e.mask} {less}, {e.type} {x}, {e.type} {a}")
     e.do(f"{measured} = select {e.mask} {done}, {e.type} {last}, {e.type} {measure}")
     final = _final(e, measure, last, newton.simplified)
+    if keeper is not None:
+        final = e.put(f"and {e.mask} {final}, {keeper.final(measure, last, excess, done)}")
     near = e.put(f"and {e.mask} {e.compare('ole', measure, bound)}, {final}")
-    enough = e.put(f"or {e.mask} {near}, {_stalled(e, measure, last, noise)}")
+    enough = e.put(f"or {e.mask} {near}, {_stalled(e, measure, last, excess)}")
+    if keeper is not None:  # a lane with an old matrix has fewer iterations than the others
+        enough = keeper.stopped(count, done, enough)
     e.do(f"{done_next} = or {e.mask} {done}, {enough}")
     step = e.select(done, e.constant(0.0), e.constant(1.0))
     e.do(f"{trips_next} = fadd {e.type} {trips}, {step}")
@@ -91,6 +113,9 @@ def newton_loop(
     within = e.put(f"icmp ult i64 {count_next}, {LIMIT}")
     e.do(f"br i1 {e.put(f'and i1 {busy}, {within}')}, label %{loop}, label %{after}")
     e.label(after)
+    if keeper is not None:
+        converged, after = keeper.left(z_next, trips_next)
+        return z_next, converged, trips_next, after
     if newton.prepared:
         pairs = zip(z_next, best_next, strict=True)
         return [e.select(done_next, a, b) for a, b in pairs], e.splat("true"), trips_next, after
@@ -120,8 +145,10 @@ def _final(e: Emitter, measure: str, last: str, simplified: bool) -> str:
     return e.compare("ole", power, e.put(f"fmul {e.type} {before}, {e.constant(NEXT)}"))
 
 
-def _stalled(e: Emitter, measure: str, last: str, noise: str) -> str:
+def _stalled(e: Emitter, measure: str, last: str, excess: str) -> str:
     """Small and no longer falling: noise, where half the last one would be slow convergence."""
-    small = e.compare("ole", measure, noise)
+    small = e.compare("ole", measure, e.constant(STALLED))
+    explained = e.compare("ole", excess, e.constant(1.0))
     rest = e.put(f"fmul {e.type} {last}, {e.constant(STALL_RATIO)}")
+    small = e.put(f"and {e.mask} {small}, {explained}")
     return e.put(f"and {e.mask} {small}, {e.compare('oge', measure, rest)}")

@@ -25,8 +25,9 @@ the *next* Newton solve: a processor that works ahead fills the waiting times of
 
 A composition makes several sub-steps of sizes γⱼh per step.  They run through the same loop: only
 after the last one is there anything to be late with, to store or to count.  What Newton remembers
-is kept for each sub-step by itself, in memory instead of registers.  A sub-step that fails starts
-all over, up to the last whole step.
+is kept for each sub-step by itself, in memory instead of registers; so it is where factors are
+kept from step to step (see `kept_code`).  What fails then starts all over, up to the last whole
+step.
 
 Where steps vary (see `taut.methods.adaptive`), t₀ is the time to stop at, h the step at density 1,
 and the state ends with a clock: t, its compensation, and the density ρ.  A step is h/ρ long; after
@@ -79,7 +80,8 @@ class _Writer:
             self.slots["v"] = range(2 * n, 3 * n)
         self.parts = len(program.substeps)
         self.guarded = program.charted or program.paced
-        if self.parts == 1:
+        self.scratched = self.parts > 1 or program.room > 0
+        if not self.scratched:
             self.slots["memory"] = range(HEAD * n, HEAD * n + program.memory)
         if many := program.handed.numel():
             end = program.slots - (CLOCK if program.paced else 0)
@@ -132,13 +134,15 @@ class _Writer:
             self._merged(kind, ways, (now, *after))
             for kind, now, after in zip(("ptr", "i64"), row, next_row, strict=True)
         ]
-        if self.parts == 1:
+        if not self.scratched:
             e.do(f"br i1 {e.all(ok)}, label %move, label %failed")
         else:
             e.do(f"br i1 {e.all(ok)}, label %move, label %unfit")
             e.label("unfit")
-            whole = e.put(f"icmp eq i64 {self.part}, 0")
             up_to = e.put(f"add i64 {k}, 1")
+            whole = e.put(f"icmp eq i64 {self.part}, 0") if self.parts > 1 else "true"
+            if self.program.room:  # the factors of other lanes may have been renewed
+                whole = "false"
             e.do(f"br i1 {whole}, label %failed, label %spoiled")
 
         e.label("move")
@@ -164,7 +168,7 @@ class _Writer:
 
         e.label("spoiled")
         ways, counts, fine = ("late", "last"), (k, k_next), (finite, last_finite)
-        if self.parts > 1:
+        if self.scratched:
             ways, counts, fine = (*ways, "unfit"), (*counts, up_to), (*fine, ok)
         spoiled = self._merged("i64", ways, counts)
         spared = self._merged(e.mask, ways, fine)
@@ -214,18 +218,23 @@ class _Writer:
         self.par = {name: e.broadcast("%par", i) for i, name in enumerate(PAR)}
         count = self.program.inputs["par"].numel()
         self.parameters = [e.broadcast("%par", len(PAR) + i) for i in range(count)]
-        if self.parts > 1:
+        if self.scratched:
             values = self.program.memory * self.parts * e.lanes
             e.do(f"%scratch = alloca [{max(values, 1)} x double], align 64")
             at = HEAD * n * e.lanes
             self.remembered = e.put(f"getelementptr double, ptr %state, i64 {at}")
+        if self.program.room:
+            given = 1 + sum(x.numel() for x in self.program.symbols.values())
+            e.do(f"%space = alloca [{given * e.lanes} x double], align 64")
+            e.do("%unknown = alloca i64, align 8")
+            e.do("store i64 0, ptr %unknown, align 8")
         e.do("br label %start")
 
     remembered = ""
 
     def _copy_memory(self, target: str, source: str) -> None:
         """What Newton remembers of all sub-steps, from the state to the scratch space or back."""
-        if self.parts == 1:
+        if not self.scratched:
             return
         size = 8 * self.program.memory * self.parts * self.e.lanes
         self.e.declared.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
@@ -302,6 +311,8 @@ class _Writer:
         e = self.e
         bound = {"v": [UNUSED] * self.program.n} | state
         bound |= {"floor": self.floor, "h": [self.par["h"]], "par": self.parameters}
+        if self.scratched:
+            bound["memory"] = self._own_memory()
         if self.program.paced:
             return self._paced(bound)
         number = e.spread(e.put(f"uitofp i64 {k} to double"))
@@ -317,14 +328,22 @@ class _Writer:
         return bound
 
     def _part_of(self, h: str) -> dict[str, list[str]]:
-        """The size of this sub-step of a step of size h, and what Newton remembers of it."""
-        e, size = self.e, self.program.memory
-        first = e.put(f"mul i64 {self.part}, {size * e.lanes}")
-        self.own = e.put(f"getelementptr double, ptr %scratch, i64 {first}")
+        """The size of this sub-step of a step of size h, and whether it is the last."""
+        e = self.e
         share = e.put(f"fmul {e.type} {self._of_table('shares', 0)}, {h}")
         whole = e.put(f"icmp eq i64 {self.part}, {self.parts - 1}")
         last = e.spread(e.put(f"uitofp i1 {whole} to double"))
-        return {"h": [share], "last": [last], "memory": [e.load(self.own, i) for i in range(size)]}
+        return {"h": [share], "last": [last]}
+
+    own = "%scratch"
+
+    def _own_memory(self) -> list[str]:
+        """What is remembered of this sub-step, for the guesses."""
+        e, program = self.e, self.program
+        if self.parts > 1:
+            first = e.put(f"mul i64 {self.part}, {program.memory * e.lanes}")
+            self.own = e.put(f"getelementptr double, ptr %scratch, i64 {first}")
+        return [e.load(self.own, i) for i in range(program.memory - program.room)]
 
     def _paced(self, bound: dict[str, list[str]]) -> dict[str, list[str]]:
         """The same where steps vary: times by the clock, sizes by the density."""
@@ -373,11 +392,14 @@ class _Writer:
         ok, iterations = e.splat("true"), e.constant(0.0)
         history: list[str] = []
         solutions: dict[str, list[str]] = {}
+        room = program.memory - program.room  # where factors are kept begins
         for index, newton in enumerate(program.newtons):
             guess = e.inline(ca.Function("guess", symbols, [newton.guess]), values)[0]
             known = list(zip(symbols, values, strict=True))
-            loop = newton_loop(e, index, newton, known, guess, iterations, self.block)
+            place = (self.own, room) if newton.factors.numel() else None
+            loop = newton_loop(e, index, newton, known, guess, iterations, self.block, place)
             z, done, iterations, self.block = loop
+            room += newton.room
             ok = done if index == 0 else e.put(f"and {e.mask} {ok}, {done}")
             old = bound["memory"][len(history) : len(history) + HISTORY * len(z)]
             history += z + old[: (HISTORY - 1) * len(z)]
@@ -397,7 +419,7 @@ class _Writer:
         dp = e.inline(lean(kick), [*values, q1])[0]
         p1, cp1 = _compensated(e, bound["p"], bound["cp"], dp)
         new = {"q": q1, "cq": cq1, "p": p1, "cp": cp1, "move": dq}
-        if self.parts == 1:
+        if not self.scratched:
             new["memory"] = history
         else:
             for i, value in enumerate(history):
@@ -524,12 +546,18 @@ def _tables(substeps: tuple[float, ...]) -> str:
 
 
 def _module(name: str, result: str, arguments: str, e: Emitter) -> str:
-    body = "\n".join(e.lines)
-    declarations = "\n".join(sorted(e.declared))
     # Registers that are spilled to the stack would otherwise straddle cache lines.
     aligned = f"alignstack({8 * e.lanes}) " if e.lanes > 2 else ""
+    declared = set(e.declared)
+    text = ""
+    for own, given, inner in e.functions:
+        declared |= inner.declared
+        body = "\n".join(inner.lines)
+        head = f"define internal void @{own}({given}) noinline nounwind {aligned}"
+        text += f"{head}{{\nentry:\n{body}\n  ret void\n}}\n"
+    body = "\n".join(e.lines)
     head = f"define {result} @{name}({arguments}) nounwind {aligned}"
-    return f"{declarations}\n{head}{{\nentry:\n{body}\n}}\n"
+    return "\n".join([*sorted(declared), f"{text}{head}{{\nentry:\n{body}\n}}\n"])
 
 
 def _compensated(e: Emitter, x: list[str], carry: list[str], change: list[str]):

@@ -10,6 +10,7 @@ there: as accurate, but what it finds at t_{k+1} is not to the bit the stored st
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ import numpy as np
 from numba import njit
 
 from taut.errors import InputError, StepError
-from taut.kernel.compile import workshop
+from taut.kernel.compile import CompiledStep, workshop
 from taut.kernel.fused import CLOCK, HEAD
 from taut.kernel.step_code import PAR
 from taut.march.call import call_steps
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from taut.march.trajectory import Trajectory
 
 EPS = np.finfo(float).eps
+MOST = 1 << 23  # numbers in the inner states that are set up at once
 
 
 @dataclass(frozen=True)
@@ -87,9 +89,7 @@ def moved(run: Trajectory, begin: States, which: np.ndarray, dt: np.ndarray, blu
         charts = [best_chart(shop.mechanics, q, t, run._par, run.keep) for q, t in pairs]
     if method.charted and np.any(counts > 0):  # charts may have to be changed on the way
         return _one_by_one(run, begin, which, counts, rest)
-    for chart in set(charts):
-        step = shop.step(method, keep=run.keep, chart=chart)
-        own = [i for i, x in enumerate(charts) if x == chart]
+    for step, own in _pieces(charts, lambda x: shop.step(method, keep=run.keep, chart=x)):
         inner = _inner(run, step, States(*(getattr(begin, x)[own] for x in "tqvp")))
         number = np.full(len(begin.t), -1)
         number[own] = np.arange(len(own))
@@ -110,6 +110,14 @@ def moved(run: Trajectory, begin: States, which: np.ndarray, dt: np.ndarray, blu
             )
         out[mine] = found
     return out[:, :n], out[:, 2 * n :], out[:, n : 2 * n]
+
+
+def _pieces(charts: list[Any], compiled: Callable[[Any], CompiledStep]):
+    """(step, starts in its chart): so few at a time that their inner states need little room."""
+    for chart in set(charts):
+        step, own = compiled(chart), [i for i, x in enumerate(charts) if x == chart]
+        size = max(1, MOST // step.slots)
+        yield from ((step, own[i : i + size]) for i in range(0, len(own), size))
 
 
 def _one_by_one(run: Trajectory, begin: States, which, counts, rest):
