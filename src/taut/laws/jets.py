@@ -28,14 +28,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
-from itertools import combinations_with_replacement
 
 import numpy as np
 import sympy as sp
 
 from taut.laws.dynamics import Dynamics
 from taut.laws.field import WORD, Field
+from taut.laws.monomials import monomials, multi_indices, up_to
 from taut.laws.ring import Ring
 from taut.laws.series import Lines, origin_of
 from taut.model import System, t
@@ -79,43 +78,17 @@ class Operator:
     slopes: Sequence[Sequence[np.ndarray]]
 
 
-@cache
-def multi_indices(count: int, degree: int) -> np.ndarray:
-    """Exponents of the monomials of this degree."""
-    rows = [
-        [chosen.count(i) for i in range(count)]
-        for chosen in combinations_with_replacement(range(count), degree)
-    ]
-    return np.array(rows, dtype=np.int64).reshape(len(rows), count)
-
-
-def up_to(count: int, degree: int) -> list[tuple[int, ...]]:
-    """Exponents of all monomials up to this degree."""
-    return [tuple(map(int, row)) for k in range(degree + 1) for row in multi_indices(count, k)]
-
-
-def _monomials(f: Field, slopes: np.ndarray, exponents: np.ndarray) -> np.ndarray:
-    """ρ^β for every line and every β."""
-    found = np.ones((len(slopes), len(exponents)), dtype=WORD)
-    for i in range(exponents.shape[1]):
-        powers = [np.ones(len(slopes), dtype=WORD)]
-        for _ in range(int(exponents[:, i].max(initial=0))):
-            powers.append(f.mul(powers[-1], slopes[:, i]))
-        found = f.mul(found, np.array(powers)[exponents[:, i]].T)
-    return found
-
-
 def _rows(f: Field, slopes: np.ndarray, terms: Operator, order: int, keep: Callable) -> list:
     """Coefficients of ε^order, a block of columns for every degree up to order + 1."""
     blocks = []
     for s in range(order + 2):
         beta = multi_indices(slopes.shape[1], s)
-        plain = _monomials(f, slopes, beta) if s <= order else None
+        plain = monomials(f, slopes, beta) if s <= order else None
         turned = []
         for l in range(slopes.shape[1]):
             less = beta.copy()
             less[:, l] = np.maximum(less[:, l] - 1, 0)
-            turned.append(f.mul(_monomials(f, slopes, less), beta[:, l].astype(WORD)[None]))
+            turned.append(f.mul(monomials(f, slopes, less), beta[:, l].astype(WORD)[None]))
         columns = []
         for u, (value, directions) in enumerate(zip(terms.values, terms.slopes, strict=True)):
             chosen = keep(u, beta)

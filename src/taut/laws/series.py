@@ -104,7 +104,7 @@ class Lines:
     def _others(self, rows: list[list]) -> list[int]:
         """Columns without a pivot."""
         matrix = np.array(rows, dtype=WORD)
-        _, pivots = self.field.reduced(matrix)
+        pivots = self.field.pivots(matrix)
         return [i for i in range(matrix.shape[1]) if i not in set(pivots)]
 
     # ---- arithmetic --------------------------------------------------------------------------

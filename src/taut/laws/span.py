@@ -91,7 +91,7 @@ class Span:
         spanned = f.dot(values, np.ascontiguousarray(weights.T))
         plain = [k for k, c in enumerate(chosen) if self._is_plain(c, degree)]
         matrix = np.hstack([values[:, plain], spanned])
-        _, pivots = f.reduced(np.ascontiguousarray(matrix))
+        pivots = f.pivots(np.ascontiguousarray(matrix))
         for k in pivots:
             if k >= len(plain):
                 row = weights[k - len(plain)]
@@ -131,7 +131,7 @@ class Span:
                 return
             points = self.search.moving(len(rest) + 8)
             values, _ = self._products(points, [*rest, (i,)])
-            _, pivots = f.reduced(values)
+            pivots = f.pivots(values)
             if len(rest) not in pivots:
                 self.active.remove(i)
 
