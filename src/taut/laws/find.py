@@ -12,10 +12,10 @@ import numpy as np
 import sympy as sp
 
 from taut.errors import InputError, listed, number
-from taut.laws.check import checked, small_enough, with_values
+from taut.laws.check import checked, gradient_ranks, small_enough, with_values
 from taut.laws.complete import Counted, counted, statement
 from taut.laws.decay import decaying, rate_of
-from taut.laws.dynamics import Dynamics
+from taut.laws.dynamics import Dynamics, Moving
 from taut.laws.field import WORD, Field
 from taut.laws.generators import constants, generators
 from taut.laws.jets import Work
@@ -80,6 +80,7 @@ class Finder:
         self.found: list[Found] = []
         self.still: list[Found] = []  # constant wherever one can get: ± the area of a rigid part
         self.laws_functions: list[sp.Expr] = []
+        self._fresh: list[Moving] | None = None
         self.left_out = False  # whether a law had coefficients that could not be told
 
     def _logarithms(self) -> list[sp.Expr]:
@@ -282,10 +283,10 @@ class Finder:
     def verified(self, law: sp.Expr) -> bool:
         """D I = 0 at random points modulo two primes that the search did not use."""
         d, ring = self.dynamics, self.search.ring
-        for f in d.fields(ring, 2, block=VERIFYING):
-            if d.moving(ring, f, FRESH, d.drawn(ring, f), True).rate(law).any():
-                return False
-        return True
+        if self._fresh is None or self._fresh[0].point.ring is not ring:
+            fields = d.fields(ring, 2, block=VERIFYING)
+            self._fresh = [d.moving(ring, f, FRESH, d.drawn(ring, f), True) for f in fields]
+        return not any(points.rate(law).any() for points in self._fresh)
 
     def laws(
         self, degree: int, farther: int = 0, bounds: Sequence[Counted] = (), note: str = ""
@@ -339,15 +340,8 @@ class Finder:
     def independent(self, laws: list[Found] | None = None) -> list[int]:
         """Numbers of functionally independent laws, by the rank of their gradients."""
         laws = self.found if laws is None else laws
-        d, f = self.dynamics, self.search.field
         points = self.search.moving(1)
-        first = [[int(points(e.diff(x))[0]) for x in d.state] for e in d.relations]
-        rows = [[int(points(law.expression.diff(x))[0]) for x in d.state] for law in laws]
-        if not rows:
-            return []
-        matrix = np.array([*first, *rows], dtype=WORD).T
-        _, pivots = f.reduced(np.ascontiguousarray(matrix))
-        return [k - len(first) for k in pivots if k >= len(first)]
+        return gradient_ranks(self.dynamics, points, [x.expression for x in laws])
 
 
 def _combined(f: Field, points, columns, row: np.ndarray) -> np.ndarray:
@@ -359,7 +353,7 @@ def _combined(f: Field, points, columns, row: np.ndarray) -> np.ndarray:
 
 def _independent(f: Field, known: list[np.ndarray], new: list[np.ndarray]) -> list[int]:
     """Which of the new vectors depend neither on the known ones nor on each other."""
-    _, pivots = f.reduced(np.array([*known, *new]).T.copy())
+    pivots = f.pivots(np.array([*known, *new]).T.copy())
     return [k - len(known) for k in pivots if k >= len(known)]
 
 
