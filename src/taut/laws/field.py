@@ -81,6 +81,10 @@ class Field:
     def mul(self, a, b):
         return a * b % self.modulus
 
+    def fma(self, total, a, b):
+        """A sum and a product, total + a b, with one remainder."""
+        return (total + a * b) % self.modulus
+
     def power(self, a: np.ndarray, k: int) -> np.ndarray:
         """a^k for an integer k; a negative one inverts."""
         if k < 0:

@@ -18,7 +18,7 @@ from taut.laws.decay import decaying, rate_of
 from taut.laws.dynamics import Dynamics, Moving
 from taut.laws.field import WORD, Field
 from taut.laws.generators import constants, generators
-from taut.laws.jets import Work
+from taut.laws.jets import Integrals, Work
 from taut.laws.law import Law, Laws, Symmetry
 from taut.laws.level import condition_of, levels_of
 from taut.laws.present import presented, simplest
@@ -81,6 +81,7 @@ class Finder:
         self.still: list[Found] = []  # constant wherever one can get: ± the area of a rigid part
         self.laws_functions: list[sp.Expr] = []
         self._fresh: list[Moving] | None = None
+        self._jets: dict[bool, Integrals] = {}
         self.left_out = False  # whether a law had coefficients that could not be told
 
     def _logarithms(self) -> list[sp.Expr]:
@@ -328,7 +329,7 @@ class Finder:
         expressions = [x.expression for x in self.found]
         work, made = Work(seconds), []
         for time in (False, True) if self.time else (False,):
-            made += counted(self.search, expressions, degree, time, work)
+            made += counted(self.search, expressions, degree, time, work, self._jets)
         return made
 
     def _proof(self, law: sp.Expr) -> str:

@@ -119,8 +119,7 @@ class Lines:
         f, total = self.field, np.zeros_like(a)
         for i in range(a.shape[1]):
             if a[:, i].any():
-                share = f.mul(a[:, i, None], b[:, : a.shape[1] - i])
-                total[:, i:] = f.add(total[:, i:], share)
+                total[:, i:] = f.fma(total[:, i:], a[:, i, None], b[:, : a.shape[1] - i])
         return total
 
     def inverse(self, a: np.ndarray) -> np.ndarray:
@@ -131,7 +130,7 @@ class Lines:
         for j in range(1, a.shape[1]):
             total = np.zeros(len(a), dtype=WORD)
             for i in range(1, j + 1):
-                total = f.add(total, f.mul(a[:, i], found[:, j - i]))
+                total = f.fma(total, a[:, i], found[:, j - i])
             found[:, j] = f.mul(f.sub(WORD(0), total), found[:, 0])
         return found
 
@@ -289,5 +288,5 @@ def origin_of(d: Dynamics, ring: Ring, field: Field, parameters: dict) -> Moving
 def _applied(f: Field, matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
     total = np.zeros(vector.shape, dtype=WORD)
     for j in range(vector.shape[1]):
-        total = f.add(total, f.mul(matrix[:, :, j], vector[:, j, None]))
+        total = f.fma(total, matrix[:, :, j], vector[:, j, None])
     return total
