@@ -5,6 +5,7 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field as filled, replace
+from functools import cached_property
 from itertools import combinations_with_replacement
 from typing import Any, overload
 
@@ -82,6 +83,7 @@ class Finder:
         self.laws_functions: list[sp.Expr] = []
         self._fresh: list[Moving] | None = None
         self._jets: dict[bool, Integrals] = {}
+        self._kinds: dict[tuple, tuple[str, Symmetry | None]] = {}
         self.left_out = False  # whether a law had coefficients that could not be told
 
     def _logarithms(self) -> list[sp.Expr]:
@@ -114,7 +116,7 @@ class Finder:
         points = search.moving(len(null) + 8 + self._products(degree))
         known = self._values(points, degree)
         known_to = {x.expression for x in self.found}
-        seeds = [x for x in self._seeds() if x.expression not in known_to]
+        seeds = [x for x in self._seeds if x.expression not in known_to]
         fresh = [_combined(f, points, columns, row) for row in null]
         if seeds:
             own = [points(x.expression) for x in seeds]
@@ -153,11 +155,19 @@ class Finder:
                 self.found = [x for x in self.found if x is not law]
 
     def _kind(self, law: Found) -> tuple[str, Symmetry | None]:
+        """What a law is called, and its symmetry; they take long and are asked for again."""
+        key = (law.expression, law.rate, law.energy)
+        if key not in self._kinds:
+            self._kinds[key] = self._named(law)
+        return self._kinds[key]
+
+    def _named(self, law: Found) -> tuple[str, Symmetry | None]:
         points = self.search.moving(8)
         symmetry = None if law.rate else symmetry_of(self.dynamics, law.expression, points)
         kind = kind_of(self.dynamics, law.expression, symmetry)
         return "energy" if law.energy else "decaying" if law.rate else kind, symmetry
 
+    @cached_property
     def _seeds(self) -> list[Found]:
         """Momenta of cyclic coordinates and the energy, to be shown as they are known."""
         d = self.dynamics
@@ -176,7 +186,7 @@ class Finder:
 
     def complete_seeds(self, degree: int) -> None:
         """Add energy and momenta even if the ansatz was too small, instead of what they give."""
-        seeds = self._seeds()
+        seeds = self._seeds
         plain = {x.expression for x in seeds}
         for x in seeds:
             if any(law.expression == x.expression for law in self.found):

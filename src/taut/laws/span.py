@@ -80,8 +80,9 @@ class Span:
             return None
         f = self.search.field
         points = self.search.moving(len(chosen) + 8)
-        values, slopes = self._products(points, chosen)
-        conditions = [] if self.time else [slopes]
+        values, conditions = self._values(points, chosen), []
+        if not self.time and any(x.timed for x in self.members):
+            conditions.append(self._slopes(points, chosen))
         highest = max(self._degree(c) for c in chosen)
         if highest > degree:
             conditions += self._too_high(points, chosen, degree, highest)
@@ -130,36 +131,55 @@ class Span:
             if len(rest) > PRODUCTS:
                 return
             points = self.search.moving(len(rest) + 8)
-            values, _ = self._products(points, [*rest, (i,)])
-            pivots = f.pivots(values)
+            pivots = f.pivots(self._values(points, [*rest, (i,)]))
             if len(rest) not in pivots:
                 self.active.remove(i)
 
-    def _products(self, points: Moving, chosen: list[Choice]) -> tuple[np.ndarray, np.ndarray]:
-        """Values and ∂/∂t of the products, one column each."""
+    def _values(self, points: Moving, chosen: list[Choice]) -> np.ndarray:
+        """Of the products, one column each."""
         f, size = self.search.field, len(points.point)
-        one, zero = np.ones(size, dtype=WORD), np.zeros(size, dtype=WORD)
+        known: dict[Choice, np.ndarray] = {(): np.ones(size, dtype=WORD)}
+
+        def product(c: Choice) -> np.ndarray:
+            if c not in known:
+                known[c] = f.mul(product(c[:-1]), known[c[-1:]])
+            return known[c]
+
+        for i, member in enumerate(self.members):
+            if member.law is not None:
+                known[i,] = points(member.law)
+                continue
+            total = np.zeros(size, dtype=WORD)
+            for c, residue in zip(member.products, member.residues, strict=True):
+                total = f.fma(total, product(c), residue)
+            known[i,] = total
+        return np.ascontiguousarray(np.array([product(c) for c in chosen]).T)
+
+    def _slopes(self, points: Moving, chosen: list[Choice]) -> np.ndarray:
+        """∂/∂t of the products, by dual numbers."""
+        size = len(points.point)
+        rates = {t: np.ones(size, dtype=WORD)}
+        moved = Moving(points.point, rates)
+        f, one, zero = self.search.field, rates[t], np.zeros(size, dtype=WORD)
         duals: list[tuple[np.ndarray, np.ndarray]] = []
 
         def product(c: Choice) -> tuple[np.ndarray, np.ndarray]:
             a, da = one, zero
             for i in c:
                 b, db = duals[i]
-                a, da = f.mul(a, b), f.add(f.mul(a, db), f.mul(da, b))
+                a, da = f.mul(a, b), f.fma(f.mul(a, db), da, b)
             return a, da
 
         for member in self.members:
             if member.law is not None:
-                duals.append((points(member.law), points(member.law.diff(t))))
+                duals.append((points(member.law), moved.rate(member.law)))
                 continue
             a, da = zero, zero
             for c, residue in zip(member.products, member.residues, strict=True):
                 b, db = product(c)
-                a, da = f.add(a, f.mul(b, residue)), f.add(da, f.mul(db, residue))
+                a, da = f.fma(a, b, residue), f.fma(da, db, residue)
             duals.append((a, da))
-        made = [product(c) for c in chosen]
-        values, slopes = (np.ascontiguousarray(np.array(x).T) for x in zip(*made, strict=True))
-        return values, slopes
+        return np.ascontiguousarray(np.array([product(c)[1] for c in chosen]).T)
 
     def _too_high(self, points: Moving, chosen, degree: int, highest: int) -> list[np.ndarray]:
         """What multiplies s^k, k > degree, in products with velocities s·v."""
@@ -172,11 +192,11 @@ class Span:
         scaled = []
         for s in nodes:
             points.point.move({w: f.mul(v, WORD(s)) for w, v in start.items()})
-            scaled.append(self._products(points, chosen)[0])
+            scaled.append(self._values(points, chosen))
         found = []
         for k in range(degree + 1, highest + 1):
             total = np.zeros_like(scaled[0])
             for weight, part in zip(inverse[k], scaled, strict=True):
-                total = f.add(total, f.mul(part, weight))
+                total = f.fma(total, part, weight)
             found.append(total)
         return found
