@@ -23,6 +23,7 @@ from flint import fmpz_mat, nmod_mat
 WORD = np.uint64
 _ODD = (3, 5, 7)
 EXACT = 2**20  # terms: so many products of 16 bits add up below 2⁵³
+ONE_THREAD = 2**17  # multiplications of a product of matrices that are not worth a second thread
 
 
 def downwards(block: int = 0) -> Iterator[int]:
@@ -121,9 +122,8 @@ class Field:
             left, right = a[:, begin : begin + EXACT], b[begin : begin + EXACT]
             for up, x in ((0, left & half), (16, left >> shift)):
                 for more, y in ((0, right & half), (16, right >> shift)):
-                    share = (x.astype(float) @ y.astype(float)).astype(WORD) % self.modulus
-                    factor = WORD(pow(2, up + more, self.p))
-                    total = self.add(total, self.mul(share, factor))
+                    share = _product(x.astype(float), y.astype(float)).astype(WORD) % self.modulus
+                    total = self.fma(total, share, WORD(pow(2, up + more, self.p)))
         return total
 
     def solve(self, matrix: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -205,6 +205,13 @@ class Field:
         # The last entry of each row is to be a 1 that no other has, as in a null space.
         turned = self.dot(weights, basis)[:, ::-1]
         return np.ascontiguousarray(self.reduced(turned)[0][::-1, ::-1])
+
+
+def _product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """A few rows at a time, for which BLAS starts no threads: waiting for more they hold a core."""
+    rows = max(1, ONE_THREAD // max(1, y.size))
+    parts = [x[i : i + rows] @ y for i in range(0, len(x), rows)]
+    return np.vstack(parts) if parts else x @ y
 
 
 def rational(residue: int, modulus: int) -> tuple[int, int] | None:
