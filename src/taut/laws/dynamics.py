@@ -175,6 +175,12 @@ class Dynamics:
         ]
 
     @property
+    def unit_mass(self) -> bool:
+        """Whether rates are the right-hand sides: momenta, or masses 1, without constraints."""
+        n = range(len(self.rates_of))
+        return not self.constraints and all(self.mass[i][j] == int(i == j) for i in n for j in n)
+
+    @property
     def decays(self) -> bool:
         """Whether laws that decay are to be expected."""
         return not self.mechanical or self.forced
@@ -330,6 +336,8 @@ class Dynamics:
     def _accelerations(self, point: Point) -> dict[sp.Symbol, np.ndarray]:
         f, n, c = point.field, len(self.rates_of), len(self.constraints)
         size = len(point)
+        if self.unit_mass:
+            return {x: point(e) for x, e in zip(self.rates_of, self.right, strict=True)}
         matrix = np.zeros((size, n + c, n + c), dtype=WORD)
         right = np.zeros((size, n + c, 1), dtype=WORD)
         for i in range(n):

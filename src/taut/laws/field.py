@@ -23,6 +23,7 @@ from flint import fmpz_mat, nmod_mat
 WORD = np.uint64
 _ODD = (3, 5, 7)
 EXACT = 2**20  # terms: so many products of 16 bits add up below 2⁵³
+FEW = 48  # numbers that are inverted faster one by one
 ONE_THREAD = 2**17  # multiplications of a product of matrices that are not worth a second thread
 
 
@@ -101,6 +102,9 @@ class Field:
 
     def inverse(self, a: np.ndarray) -> np.ndarray:
         """1/a; that of zero is zero."""
+        if a.size < FEW:
+            flat = [pow(x, -1, self.p) if x else 0 for x in a.ravel().tolist()]
+            return np.array(flat, dtype=WORD).reshape(a.shape)
         return self.power(a, self.p - 2)
 
     def root(self, a: np.ndarray, q: int) -> tuple[np.ndarray, np.ndarray]:

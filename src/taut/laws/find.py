@@ -23,7 +23,7 @@ from taut.laws.jets import Integrals, Work
 from taut.laws.law import Law, Laws, Symmetry
 from taut.laws.level import condition_of, levels_of
 from taut.laws.present import presented, simplest
-from taut.laws.proof import proved
+from taut.laws.proof import Forms, proved
 from taut.laws.recover import coefficients, plain
 from taut.laws.ring import Ring, Tangled, tidy
 from taut.laws.search import SPARE, Ansatz, Search
@@ -303,11 +303,11 @@ class Finder:
         self, degree: int, farther: int = 0, bounds: Sequence[Counted] = (), note: str = ""
     ) -> Laws:
         """What has been found, with symmetries, proofs and what is known of them together."""
-        made = []
+        made, forms = [], Forms(self.dynamics, self.search.ring)
         for x in self.found:
             condition = condition_of(self.dynamics, self.search.ring, x.expression)
             kind, symmetry = self._kind(x) if not condition else ("conditional", None)
-            proof = self._proof(x.expression)
+            proof = self._proof(x.expression, forms)
             made.append(Law(x.expression, kind, x.degree, proof, symmetry, condition))
         chosen = self.independent()
         still = len(self.independent([x for x in self.found if not x.expression.has(t)]))
@@ -342,9 +342,9 @@ class Finder:
             made += counted(self.search, expressions, degree, time, work, self._jets)
         return made
 
-    def _proof(self, law: sp.Expr) -> str:
+    def _proof(self, law: sp.Expr, forms: Forms) -> str:
         # Relations with roots or sines in them need not reduce to zero what is zero.
-        if proved(self.dynamics, self.search.ring, law):
+        if proved(self.dynamics, self.search.ring, law, forms):
             return "normal form"
         return f"D I = 0 at {2 * FRESH} random points modulo two primes near 2³¹"
 

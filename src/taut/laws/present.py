@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from math import gcd, lcm
 
 import sympy as sp
 
@@ -15,6 +16,25 @@ Terms = Mapping[sp.Expr, sp.Expr]  # function → coefficient
 def cleared(terms: Terms) -> dict[sp.Expr, sp.Expr]:
     """The same law without denominators and common factors in its coefficients."""
     numbers = list(terms.values())
+    if all(x.is_Rational for x in numbers):
+        whole = _whole_numbers(numbers)
+    else:
+        whole = _whole(numbers)
+    found = dict(zip(terms, whole, strict=True))
+    parts = [y for x in found.values() for y in sp.Add.make_args(x)]
+    if 2 * sum(y.could_extract_minus_sign() for y in parts) > len(parts):
+        return {e: -x for e, x in found.items()}  # more plus than minus signs
+    return found
+
+
+def _whole_numbers(numbers: list[sp.Rational]) -> list[sp.Expr]:
+    below = lcm(*(int(x.q) for x in numbers))
+    whole = [int(x * below) for x in numbers]
+    common = gcd(*whole) if len(whole) > 1 else whole[0]
+    return [sp.Integer(x // common) for x in whole]
+
+
+def _whole(numbers: list[sp.Expr]) -> list[sp.Expr]:
     below = sp.Integer(1)
     for x in numbers:
         below = sp.lcm(below, sp.denom(sp.together(x)))
@@ -22,11 +42,7 @@ def cleared(terms: Terms) -> dict[sp.Expr, sp.Expr]:
     common = whole[0]
     for x in whole[1:]:
         common = sp.gcd(common, x)
-    found = {e: sp.expand(sp.cancel(x / common)) for e, x in zip(terms, whole, strict=True)}
-    parts = [y for x in found.values() for y in sp.Add.make_args(x)]
-    if 2 * sum(y.could_extract_minus_sign() for y in parts) > len(parts):
-        return {e: -x for e, x in found.items()}  # more plus than minus signs
-    return found
+    return [sp.expand(sp.cancel(x / common)) for x in whole]
 
 
 def presented(terms: Terms) -> sp.Expr:

@@ -251,6 +251,9 @@ class Lines:
     def rates(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """q̇ of the free coordinates, and ẇ of the own velocities (or momenta)."""
         d, n, c = self.dynamics, len(self.dynamics.rates_of), len(self.dynamics.constraints)
+        flows = [self(d.explicit[d.positions[i]]) for i in self.free]
+        if d.unit_mass:
+            return flows, [self(e) for e in d.right]
         shape = (len(self.point), n + c, n + c, self.order + 1)
         matrix, right = np.zeros(shape, dtype=WORD), np.zeros(shape[:2] + shape[3:], dtype=WORD)
         for i in range(n):
@@ -266,7 +269,6 @@ class Lines:
                     matrix[:, n + k, i] = self(d.slopes[k][i])
             right[:, n + k] = self(d.bends[k])
         solved = self.solve(matrix, right)
-        flows = [self(d.explicit[d.positions[i]]) for i in self.free]
         return flows, [solved[:, i] for i in self.own]
 
 

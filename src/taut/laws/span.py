@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -39,7 +40,8 @@ class Member:
     residues: Sequence = ()
 
 
-def degree_of(law: sp.Expr, speeds: list[sp.Symbol]) -> int | None:
+@lru_cache(maxsize=256)
+def degree_of(law: sp.Expr, speeds: tuple[sp.Symbol, ...]) -> int | None:
     """In the velocities; None if it is no polynomial of them."""
     if not law.is_polynomial(*speeds):
         return None
@@ -61,7 +63,7 @@ class Span:
         self.search, self.time = search, time
         d = search.dynamics
         self.scales = not any(g.has(t) for g in d.constraints)  # s·v is tangent if v is
-        degrees = [(x, degree_of(x, d.rates_of)) for x in laws]
+        degrees = [(x, degree_of(x, tuple(d.rates_of))) for x in laws]
         self.members = [Member(k, x.has(t), x) for x, k in degrees if k]
         self.active = list(range(len(self.members)))
 
@@ -88,7 +90,7 @@ class Span:
             conditions += self._too_high(points, chosen, degree, highest)
         weights = np.eye(len(chosen), dtype=WORD)
         if conditions:
-            weights = f.null_space(np.ascontiguousarray(np.vstack(conditions)))
+            weights = self._fulfilling(np.vstack(conditions))
         spanned = f.dot(values, np.ascontiguousarray(weights.T))
         plain = [k for k, c in enumerate(chosen) if self._is_plain(c, degree)]
         matrix = np.hstack([values[:, plain], spanned])
@@ -103,6 +105,16 @@ class Span:
                 self.members.append(new)
                 self.active.append(len(self.members) - 1)
         return len(pivots)
+
+    def _fulfilling(self, conditions: np.ndarray) -> np.ndarray:
+        """Their null space; products that are in V_m by themselves have columns of zeros."""
+        bound = np.flatnonzero(conditions.any(axis=0))
+        free = np.flatnonzero(~conditions.any(axis=0))
+        null = self.search.field.null_space(np.ascontiguousarray(conditions[:, bound]))
+        weights = np.zeros((len(free) + len(null), conditions.shape[1]), dtype=WORD)
+        weights[np.arange(len(free)), free] = 1
+        weights[len(free) :, bound] = null
+        return weights
 
     def _degree(self, chosen: Choice) -> int:
         return sum(self.members[i].degree for i in chosen)
