@@ -134,7 +134,7 @@ class Finder:
                 simple = [x.terms for x in (*self.found, *added) if x.terms]
                 law = self._recovered([columns[k] for k in chosen], residues.tolist(), simple)
                 if law is not None:
-                    made = Found(presented(law), degree, terms=law)
+                    made = Found(law[0], degree, terms=law[1])
                     moves = self.independent([made])
                     (added if moves else self.still).append(made)
         except KeyboardInterrupt:
@@ -232,13 +232,15 @@ class Finder:
             made.append(total)
         return made
 
-    def _recovered(self, functions: list[sp.Expr], residues: list[int], known: list[dict]):
-        """Exact coefficients, one for each function; None if they are too complicated."""
+    def _recovered(
+        self, functions: list[sp.Expr], residues: list[int], known: list[dict]
+    ) -> tuple[sp.Expr, dict[sp.Expr, sp.Expr]] | None:
+        """The law and its exact coefficients; None if they are too complicated."""
         numbers = plain(residues, self.search.field.p)
         if numbers is not None:
             law = dict(zip(functions, numbers, strict=True))
-            if self.verified(presented(law)):
-                return law
+            if self.verified(shown := presented(law)):
+                return shown, law
         numbers = coefficients(self.dynamics, self.search.ring, functions)
         if numbers is None:
             numbers = self._with_constants(functions)
@@ -246,7 +248,8 @@ class Finder:
             self.left_out = True
             return None
         law = simplest(dict(zip(functions, numbers, strict=True)), known)
-        return law if self.verified(presented(law)) else None
+        shown = presented(law)
+        return (shown, law) if self.verified(shown) else None
 
     def _with_constants(self, functions: list[sp.Expr]) -> list[sp.Expr] | None:
         """Coefficients in which √a, sin a, π occur: as if these were parameters."""

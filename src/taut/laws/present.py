@@ -60,11 +60,14 @@ def simplest(terms: Terms, known: Sequence[Terms]) -> dict[sp.Expr, sp.Expr]:
     another one was subtracted: Σ xᵢ²/Aᵢ comes out as Σ xᵢ² (1/Aᵢ − 1/A₃).  A summand that several
     coefficients share, in proportion to those of a known law, is therefore taken out of them all.
     """
-    best, least = dict(terms), _size(terms)
+    best = dict(terms)
     symbols = set().union(*(x.free_symbols for x in terms.values()))
-    if not symbols or least[0] == len(terms) or len(terms) > WIDE:
-        return best  # where every coefficient is one term there is nothing to take out
+    if not symbols or len(terms) > WIDE:
+        return best
     own = cleared(terms)
+    least = _size(own)
+    if least[0] == len(terms):
+        return best  # where every coefficient is one term there is nothing to take out
     for law in known:
         shared: Counter[sp.Expr] = Counter()
         for e in set(law) & set(own):
@@ -73,12 +76,12 @@ def simplest(terms: Terms, known: Sequence[Terms]) -> dict[sp.Expr, sp.Expr]:
             if times > 1:
                 new = {e: sp.expand(own.get(e, 0) - factor * law.get(e, 0)) for e in {**own, **law}}
                 new = {e: x for e, x in new.items() if x != 0}
-                if new and (size := _size(new)) < least:
+                if new and (size := _size(cleared(new))) < least:
                     best, least = new, size
     return best
 
 
-def _size(terms: Terms) -> tuple[int, int]:
-    """Terms of the law when multiplied out, and their length."""
-    parts = [y for x in cleared(terms).values() for y in sp.Add.make_args(x)]
+def _size(whole: Terms) -> tuple[int, int]:
+    """Terms of a law without denominators when multiplied out, and their length."""
+    parts = [y for x in whole.values() for y in sp.Add.make_args(x)]
     return len(parts), sum(len(str(y)) for y in parts)
