@@ -13,6 +13,14 @@ WIDE = 16  # functions in a law up to which simpler ones are looked for
 Terms = Mapping[sp.Expr, sp.Expr]  # function → coefficient
 
 
+def cancelled(e: sp.Expr) -> sp.Expr:
+    """`sympy.cancel`, but it does not look for what terms have in common before: that is slow."""
+    if not e.free_symbols:
+        return sp.cancel(e)
+    factor, top, below = sp.cancel(e.as_numer_denom())
+    return factor * (top / below)
+
+
 def cleared(terms: Terms) -> dict[sp.Expr, sp.Expr]:
     """The same law without denominators and common factors in its coefficients."""
     numbers = list(terms.values())
@@ -38,11 +46,11 @@ def _whole(numbers: list[sp.Expr]) -> list[sp.Expr]:
     below = sp.Integer(1)
     for x in numbers:
         below = sp.lcm(below, sp.denom(sp.together(x)))
-    whole = [sp.cancel(x * below) for x in numbers]
+    whole = [cancelled(x * below) for x in numbers]
     common = whole[0]
     for x in whole[1:]:
         common = sp.gcd(common, x)
-    return [sp.expand(sp.cancel(x / common)) for x in whole]
+    return [sp.expand(cancelled(x / common)) for x in whole]
 
 
 def presented(terms: Terms) -> sp.Expr:

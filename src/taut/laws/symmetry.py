@@ -14,6 +14,7 @@ import sympy as sp
 
 from taut.laws.dynamics import Dynamics, Moving
 from taut.laws.law import Symmetry
+from taut.laws.present import cancelled
 from taut.model import System, t
 
 WIDE = 4  # unknowns up to which the generator is solved for symbolically
@@ -81,7 +82,7 @@ def _generator(d: Dynamics, law: sp.Expr, points: Moving) -> list[sp.Expr] | Non
 def _solved(matrix: sp.Matrix, right: list[sp.Expr]) -> list[sp.Expr]:
     """By cofactors: of fractions in fractions a common denominator takes longer."""
     below = matrix.det()
-    return [sp.cancel(x / below) for x in matrix.adjugate() * sp.Matrix(right)]
+    return [cancelled(x / below) for x in matrix.adjugate() * sp.Matrix(right)]
 
 
 def _time_part(d: Dynamics, eta: list[sp.Expr]) -> sp.Expr | None:
