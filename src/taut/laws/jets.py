@@ -34,7 +34,7 @@ import sympy as sp
 
 from taut.laws.dynamics import Dynamics
 from taut.laws.field import WORD, Field
-from taut.laws.monomials import monomials, multi_indices, up_to
+from taut.laws.monomials import homogeneous, lowered, multi_indices, up_to
 from taut.laws.ring import Ring
 from taut.laws.series import Lines, origin_of
 from taut.model import System, t
@@ -85,16 +85,14 @@ def _rows(f: Field, slopes: np.ndarray, terms: Operator, order: int, keep: Calla
     """Coefficients of ε^order, a block of columns for every degree up to order + 1."""
     blocks, (lines, width) = [], slopes.shape
     count = len(terms.values)
+    powers = homogeneous(f, slopes, order + 1)
     for s in range(order + 2):
         beta = multi_indices(width, s)
         block = np.zeros((count, lines, len(beta)), dtype=WORD)
         if s <= order:
-            plain = monomials(f, slopes, beta)
-            block = f.mul(terms.values[:, :, order - s, None], plain)
+            block = f.mul(terms.values[:, :, order - s, None], powers[s])
         for l in range(width if s else 0):
-            less = beta.copy()
-            less[:, l] = np.maximum(less[:, l] - 1, 0)
-            turned = f.mul(monomials(f, slopes, less), beta[:, l].astype(WORD))
+            turned = f.mul(powers[s - 1][:, lowered(width, s)[l]], beta[:, l].astype(WORD))
             block = f.fma(block, terms.slopes[:, l, :, order - s + 1, None], turned)
         chosen = np.array([keep(u, beta) for u in range(count)])
         blocks.append(block.transpose(1, 0, 2)[:, chosen])

@@ -38,4 +38,26 @@ def monomials(f: Field, values: np.ndarray, exponents: np.ndarray) -> np.ndarray
     return found
 
 
-__all__ = ["monomials", "multi_indices", "up_to"]
+@cache
+def lowered(count: int, degree: int) -> np.ndarray:
+    """Where β − eᵢ is among the exponents of one degree less, for every i and β; 0 if nowhere."""
+    places = {tuple(row): k for k, row in enumerate(multi_indices(count, degree - 1).tolist())}
+    rows = multi_indices(count, degree).tolist()
+    found = [
+        [places.get((*row[:i], row[i] - 1, *row[i + 1 :]), 0) for row in rows] for i in range(count)
+    ]
+    return np.array(found, dtype=np.int64)
+
+
+def homogeneous(f: Field, values: np.ndarray, highest: int) -> list[np.ndarray]:
+    """All monomials, a matrix for each degree, as in `monomials`."""
+    count = values.shape[1]
+    found = [np.ones((len(values), 1), dtype=WORD)]
+    for degree in range(1, highest + 1):
+        first = np.argmax(multi_indices(count, degree) > 0, axis=1)
+        less = lowered(count, degree)[first, np.arange(len(first))]
+        found.append(f.mul(found[-1][:, less], values[:, first]))
+    return found
+
+
+__all__ = ["homogeneous", "lowered", "monomials", "multi_indices", "up_to"]

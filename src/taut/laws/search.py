@@ -139,7 +139,10 @@ class Search:
         """
         f = self.field
         found = table(ansatz, self.moving(ansatz.columns + SPARE))
-        pivots = f.pivots(found.values)
+        free = not self.dynamics.relations and all(g.is_Symbol for g in ansatz.generators)
+        # Powers of variables that nothing binds do not depend on each other.
+        every = list(range(ansatz.columns))
+        pivots = every if free and not ansatz.single else f.pivots(found.values)
         null = f.null_space(found.rates[:, pivots])
         if self.parameters and len(null) > 2:
             null = np.vstack([self._for_all(ansatz, pivots, null), null])
