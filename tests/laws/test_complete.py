@@ -12,7 +12,7 @@ from taut.laws.complete import Counted, counted
 from taut.laws.dynamics import Dynamics
 from taut.laws.field import Field, primes
 from taut.laws.find import Finder
-from taut.laws.jets import Work, integral_bound, noether_bound
+from taut.laws.jets import Integrals, Work, integral_bound, noether_bound
 from taut.laws.ring import Ring
 from taut.laws.series import Lines, origin_of
 from taut.laws.span import Span
@@ -112,6 +112,17 @@ def test_a_bound_ends_where_the_work_does():
     early = integral_bound(Dynamics(PLANE["kepler"]), 2, True, work=Work(0.06))
     assert early.count > 6
     assert not early.sharp
+
+
+@pytest.mark.parametrize(("name", "time"), [("kepler", False), ("free", True), ("turning", False)])
+def test_jets_that_are_remembered_say_and_cost_the_same(name, time):
+    turning = taut.System(Q, lagrangian=KINETIC + X * V - Y * U + 1 / R)  # not reversible
+    d = Dynamics({**PLANE, "turning": turning}[name])
+    kept = Integrals(d, time)
+    for degree in (1, 2, 3, 2):
+        one, two = Work(0.3), Work(0.3)
+        assert kept.bound(degree, 0, one) == integral_bound(d, degree, time, 0, two)
+        assert one.left == two.left
 
 
 def test_order_by_order_is_the_same_as_all_at_once():

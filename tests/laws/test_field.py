@@ -64,6 +64,27 @@ def test_null_spaces():
             assert sum(int(a) * int(b) for a, b in zip(row, vector, strict=True)) % P == 0
 
 
+def test_columns_that_depend_on_earlier_ones_are_no_pivots():
+    f = Field(P)
+    a, b, c = f.random(3, 6)
+    matrix = np.array([0 * a, a, f.add(a, a), b, f.add(a, b), c]).T.copy()
+    assert f.pivots(matrix) == [1, 3, 5] == f.reduced(matrix)[1]
+    assert f.rank(matrix) == 3
+    echelon = f.reduced(matrix)[0]
+    assert np.array_equal(f.dot(matrix[:, [1, 3, 5]], echelon), matrix)
+    assert f.pivots(np.zeros((0, 4), dtype=WORD)) == []
+    assert np.array_equal(f.null_space(np.zeros((0, 4), dtype=WORD)), np.eye(4, dtype=WORD))
+
+
+@pytest.mark.parametrize("more", [0, 1, 3, 4])
+def test_more_conditions_within_a_null_space(more):
+    """One after the other they give the same rows as together."""
+    f = Field(P)
+    first, second = f.random(4, 8), f.random(more, 8)
+    within = f.null_within(f.null_space(first), second)
+    assert np.array_equal(within, f.null_space(np.vstack([first, second])))
+
+
 @given(st.fractions(min_value=-100, max_value=100, max_denominator=300))
 def test_rational_numbers_come_back(x):
     residue = Field(P).number(Rational(x.numerator, x.denominator))

@@ -5,7 +5,7 @@ import pytest
 import sympy as sp
 
 import taut
-from taut.laws.dynamics import Dynamics
+from taut.laws.dynamics import Dynamics, Moving
 from taut.laws.field import Field, primes
 from taut.laws.proof import proved
 from taut.laws.ring import Lattice, Ring, tidy
@@ -112,6 +112,34 @@ def test_rates_are_those_of_the_equations():
     pull = u**2 + v**2 - y
     assert np.array_equal(found.rate(u), found(-pull * x))
     assert np.array_equal(found.rate(v), found(-1 - pull * y))
+
+
+@pytest.mark.parametrize(
+    "e",
+    [
+        X**3 * Y + 2 * X * Y - 7,
+        (X + Y**2) ** -2 * sp.sqrt(X**2 + 3),
+        (A * X + 1) ** sp.Rational(-3, 2) + A**2,
+        sp.sin(X - Y) * sp.cos(2 * X) * sp.exp(-A * X + Y),
+        sp.log(X + Y) * sp.atan(X) * X,
+        (X**2 + Y) ** A * Y,
+        A * X * sp.exp(Y) ** 2 * sp.cos(A) / Y,
+    ],
+)
+def test_the_chain_rule_by_numbers_is_that_of_derivatives(e):
+    """Rates of x and y that are anything; a is constant."""
+    slopes = [e.diff(X), e.diff(Y)]
+    ring = Ring([e, *slopes], [X, Y, A])
+    point = ring.sample(FIELD, {s: FIELD.random(40) for s in (X, Y, A)})
+    rates = {s: FIELD.random(40) for s in (X, Y)}
+    found = Moving(point, rates)
+    shares = [FIELD.mul(point(b), rates[s]) for b, s in zip(slopes, (X, Y), strict=True)]
+    wanted, own = FIELD.add(*shares), found.rate(e)
+    assert point.good.any()
+    assert np.array_equal(own[point.good], wanted[point.good])
+    assert not found.rate(A**2).any()
+    at = found.gradients([e], [X, Y])
+    assert at.tolist() == [[int(point(b)[0]) for b in slopes]] or not point.good[0]
 
 
 def test_both_forms_of_a_system_have_the_same_laws():

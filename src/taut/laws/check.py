@@ -195,11 +195,9 @@ def is_constant(d: Dynamics, points: Moving, law: sp.Expr) -> bool:
 
 def gradient_ranks(d: Dynamics, points: Moving, laws: list[sp.Expr]) -> list[int]:
     """Numbers of functionally independent laws, by their gradients at a random point."""
-    first = [[int(points(e.diff(x))[0]) for x in d.state] for e in d.relations]
-    rows = [[int(points(law.diff(x))[0]) for x in d.state] for law in laws]
-    matrix = np.ascontiguousarray(np.array([*first, *rows], dtype=WORD).T)
-    _, pivots = points.point.field.reduced(matrix)
-    return [k - len(first) for k in pivots if k >= len(first)]
+    first = len(d.relations)
+    rows = points.gradients([*d.relations, *laws], d.state)
+    return [k - first for k in points.point.field.pivots(rows.T) if k >= first]
 
 
 def degree_of(d: Dynamics, law: sp.Expr) -> int:

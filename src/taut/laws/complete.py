@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-from taut.laws.jets import Work, applies, integral_bound
+from taut.laws.jets import Integrals, Work, applies
 from taut.laws.search import Search
 from taut.laws.series import NoSeries
 from taut.laws.span import Span
@@ -65,21 +65,33 @@ class Counted:
 
 
 def counted(
-    search: Search, laws: list[sp.Expr], highest: int, time: bool, work: Work
+    search: Search,
+    laws: list[sp.Expr],
+    highest: int,
+    time: bool,
+    work: Work,
+    kept: dict[bool, Integrals] | None = None,
 ) -> list[Counted]:
-    """Bounds for the degrees 1, 2, … that can be had, up to the first that is not met."""
-    d = search.dynamics
+    """Bounds for the degrees 1, 2, … that can be had, up to the first that is not met.
+
+    Jets are `kept` for the next time, since they do not depend on the laws that are known.
+    """
+    d, kept = search.dynamics, {} if kept is None else kept
     made: list[Counted] = []
     if not applies(d) or d.levels or (d.timed and not time):
         return made
     span = Span(search, laws, time)
     for degree in range(1, highest + 1):
         known = span.dimension(degree)
+        if known is None:
+            break
         try:
-            bound = integral_bound(d, degree, time, known, work) if known is not None else None
+            if time not in kept:
+                kept[time] = Integrals(d, time)
+            bound = kept[time].bound(degree, known, work)
         except NoSeries:
             break
-        if known is None or bound is None or (bound.count > known and not bound.sharp):
+        if bound is None or (bound.count > known and not bound.sharp):
             break
         if bound.count < known:
             raise AssertionError(f"{known} laws were found where there can be {bound.count}")

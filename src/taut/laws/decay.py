@@ -37,7 +37,7 @@ def decaying(ansatz: Ansatz, points: Moving) -> list[Decaying]:
     """All of them in an ansatz, by degree, without λ = 0."""
     f = points.point.field
     found = table(ansatz, points)
-    _, pivots = f.reduced(found.values)
+    pivots = f.pivots(found.values)
     values, rates = found.values[:, pivots], found.rates[:, pivots]
     k = len(pivots)
     square, regular = f.solve(values[None, :k], rates[None, :k])

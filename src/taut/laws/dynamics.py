@@ -12,8 +12,8 @@ a linear system that is solved at every point modulo p.  No matrix is ever inver
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field as filled
+from functools import cached_property, reduce
 from itertools import islice
 
 import numpy as np
@@ -38,6 +38,7 @@ class Moving:
 
     point: Point
     rates: dict[sp.Symbol, np.ndarray]
+    slopes: dict[sp.Expr, np.ndarray | None] = filled(default_factory=dict)
 
     def __call__(self, e: sp.Expr) -> np.ndarray:
         return self.point(e)
@@ -49,13 +50,60 @@ class Moving:
 
     def rate(self, e: sp.Expr) -> np.ndarray:
         """De, by the chain rule."""
-        f = self.point.field
-        total = np.zeros(len(self.point), dtype=WORD)
+        found = self._slope(e)
+        return np.zeros(len(self.point), dtype=WORD) if found is None else found
+
+    def _slope(self, e: sp.Expr) -> np.ndarray | None:
+        """De by numbers, since derivatives that are written down take much longer; None is zero."""
+        if e not in self.slopes:
+            self.slopes[e] = self._chained(e)
+        return self.slopes[e]
+
+    def _chained(self, e: sp.Expr) -> np.ndarray | None:
+        f, value = self.point.field, self.point
+        if not e.args:
+            return self.rates.get(e)
+        inner = [self._slope(x) for x in e.args]
+        if all(x is None for x in inner):
+            return None
+        if e.is_Add:
+            return reduce(f.add, (x for x in inner if x is not None))
+        if e.is_Mul:
+            whole, total = None, None
+            for x, slope in zip(e.args, inner, strict=True):
+                total = None if total is None else f.mul(total, value(x))
+                if slope is not None:
+                    share = slope if whole is None else f.mul(whole, slope)
+                    total = share if total is None else f.add(total, share)
+                whole = value(x) if whole is None else f.mul(whole, value(x))
+            return total
+        if isinstance(e, sp.exp):
+            return f.mul(value(e), inner[0])
+        if isinstance(e, sp.sin):
+            return f.mul(value(sp.cos(e.args[0])), inner[0])
+        if isinstance(e, sp.cos):
+            return f.sub(WORD(0), f.mul(value(sp.sin(e.args[0])), inner[0]))
+        if e.is_Pow and inner[1] is None:
+            share = f.mul(value(e.exp), f.mul(inner[0], f.inverse(value(e.base))))
+            return f.mul(value(e), share)
+        return self._by_slopes(e)
+
+    def _by_slopes(self, e: sp.Expr) -> np.ndarray:
+        """De of any other function."""
+        f, total = self.point.field, np.zeros(len(self.point), dtype=WORD)
         for x, dx in self.rates.items():
             slope = e.diff(x)
             if slope != 0:
                 total = f.add(total, f.mul(self.point(slope), dx))
         return total
+
+    def gradients(self, expressions: list[sp.Expr], state: list[sp.Symbol]) -> np.ndarray:
+        """Of expressions at the first of the points, one row each."""
+        n = len(state)
+        units = dict(zip(state, np.eye(n, dtype=WORD), strict=True))
+        spread = Moving(picked(self.point, np.zeros(n, dtype=np.int64)), units)
+        rows = [spread.rate(e) for e in expressions]
+        return np.array(rows, dtype=WORD).reshape(len(expressions), n)
 
 
 class Dynamics:
@@ -125,6 +173,12 @@ class Dynamics:
         self.bends = [
             -sum((h.diff(x) * self.explicit[x] for x in q), h.diff(t)) for h in self.hidden
         ]
+
+    @property
+    def unit_mass(self) -> bool:
+        """Whether rates are the right-hand sides: momenta, or masses 1, without constraints."""
+        n = range(len(self.rates_of))
+        return not self.constraints and all(self.mass[i][j] == int(i == j) for i in n for j in n)
 
     @property
     def decays(self) -> bool:
@@ -268,7 +322,7 @@ class Dynamics:
         rows = [*self.slopes, *([e.diff(x) for x in w] for e in self.levels)]
         c = len(wanted)
         slopes = np.array([[point(e) for e in row] for row in rows]).transpose(2, 0, 1)
-        _, pivots = f.reduced(slopes[np.argmax(point.good)])
+        pivots = f.pivots(slopes[np.argmax(point.good)])
         if len(pivots) < c:
             raise ModelError("constraints depend on each other", remedy="leave out redundant ones")
         # h is affine in the velocities (and in the momenta, if H is quadratic in them).
@@ -282,6 +336,8 @@ class Dynamics:
     def _accelerations(self, point: Point) -> dict[sp.Symbol, np.ndarray]:
         f, n, c = point.field, len(self.rates_of), len(self.constraints)
         size = len(point)
+        if self.unit_mass:
+            return {x: point(e) for x, e in zip(self.rates_of, self.right, strict=True)}
         matrix = np.zeros((size, n + c, n + c), dtype=WORD)
         right = np.zeros((size, n + c, 1), dtype=WORD)
         for i in range(n):

@@ -13,15 +13,18 @@ Source: Wang 1981, Proc. SYMSAC, 212 (rational reconstruction).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import islice
 from math import isqrt
 
 import numpy as np
-from flint import nmod_mat
+from flint import fmpz_mat, nmod_mat
 
 WORD = np.uint64
 _ODD = (3, 5, 7)
 EXACT = 2**20  # terms: so many products of 16 bits add up below 2⁵³
+FEW = 48  # numbers that are inverted faster one by one
+ONE_THREAD = 2**17  # multiplications of a product of matrices that are not worth a second thread
 
 
 def downwards(block: int = 0) -> Iterator[int]:
@@ -36,6 +39,7 @@ def primes(count: int, skip: int = 0) -> list[int]:
     return list(islice(downwards(), skip, skip + count))
 
 
+@cache
 def _is_prime(n: int) -> bool:
     """Miller's test with the bases that are enough below 2³²."""
     d, s = n - 1, 0
@@ -79,6 +83,10 @@ class Field:
     def mul(self, a, b):
         return a * b % self.modulus
 
+    def fma(self, total, a, b):
+        """A sum and a product, total + a b, with one remainder."""
+        return (total + a * b) % self.modulus
+
     def power(self, a: np.ndarray, k: int) -> np.ndarray:
         """a^k for an integer k; a negative one inverts."""
         if k < 0:
@@ -94,6 +102,9 @@ class Field:
 
     def inverse(self, a: np.ndarray) -> np.ndarray:
         """1/a; that of zero is zero."""
+        if a.size < FEW:
+            flat = [pow(x, -1, self.p) if x else 0 for x in a.ravel().tolist()]
+            return np.array(flat, dtype=WORD).reshape(a.shape)
         return self.power(a, self.p - 2)
 
     def root(self, a: np.ndarray, q: int) -> tuple[np.ndarray, np.ndarray]:
@@ -115,9 +126,8 @@ class Field:
             left, right = a[:, begin : begin + EXACT], b[begin : begin + EXACT]
             for up, x in ((0, left & half), (16, left >> shift)):
                 for more, y in ((0, right & half), (16, right >> shift)):
-                    share = (x.astype(float) @ y.astype(float)).astype(WORD) % self.modulus
-                    factor = WORD(pow(2, up + more, self.p))
-                    total = self.add(total, self.mul(share, factor))
+                    share = _product(x.astype(float), y.astype(float)).astype(WORD) % self.modulus
+                    total = self.fma(total, share, WORD(pow(2, up + more, self.p)))
         return total
 
     def solve(self, matrix: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -137,25 +147,75 @@ class Field:
             work[:, j] = row
         return work[:, :, n:], good
 
+    def _matrix(self, matrix: np.ndarray) -> nmod_mat:
+        """For FLINT; by way of a matrix of integers, which takes them in faster."""
+        rows, cols = matrix.shape
+        return nmod_mat(fmpz_mat(rows, cols, matrix.ravel().tolist()), self.p)
+
+    def rank(self, matrix: np.ndarray) -> int:
+        return int(self._matrix(matrix).rank()) if matrix.size else 0
+
+    def _eliminated(self, matrix: np.ndarray) -> tuple[nmod_mat, list[int]]:
+        """The reduced row echelon form and its pivots; entries are dear to look at."""
+        cols = matrix.shape[1]
+        found, rank = self._matrix(matrix).rref()
+        if rank == cols:
+            return found, list(range(cols))
+        pivots, j = [], 0
+        for i in range(rank):
+            while not int(found[i, j]):
+                j += 1
+            pivots.append(j)
+            j += 1
+        return found, pivots
+
+    def pivots(self, matrix: np.ndarray) -> list[int]:
+        """Columns that do not depend on earlier ones."""
+        return self._eliminated(matrix)[1] if matrix.size else []
+
+    def _split(self, matrix: np.ndarray) -> tuple[list[int], list[int], np.ndarray]:
+        """Pivots, the other columns, and what these are as combinations of the pivots' columns."""
+        cols = matrix.shape[1]
+        if not matrix.size:
+            return [], list(range(cols)), np.zeros((0, cols), dtype=WORD)
+        found, pivots = self._eliminated(matrix)
+        bound = set(pivots)
+        free = [j for j in range(cols) if j not in bound]
+        rest = [int(found[i, j]) for i in range(len(pivots)) for j in free]
+        return pivots, free, np.array(rest, dtype=WORD).reshape(len(pivots), len(free))
+
     def reduced(self, matrix: np.ndarray) -> tuple[np.ndarray, list[int]]:
         """The reduced row echelon form without zero rows, and its pivots."""
-        rows, cols = matrix.shape
-        if not rows or not cols:
-            return np.zeros((0, cols), dtype=WORD), []
-        found, rank = nmod_mat(rows, cols, matrix.ravel().tolist(), self.p).rref()
-        flat = [int(x) for x in found.entries()[: rank * cols]]
-        echelon = np.array(flat, dtype=WORD).reshape(rank, cols)
-        return echelon, [int(np.argmax(row != 0)) for row in echelon]
+        pivots, free, rest = self._split(matrix)
+        echelon = np.zeros((len(pivots), matrix.shape[1]), dtype=WORD)
+        echelon[np.arange(len(pivots)), pivots] = 1
+        echelon[:, free] = rest
+        return echelon, pivots
 
     def null_space(self, matrix: np.ndarray) -> np.ndarray:
         """Rows c with matrix·c = 0, each with a 1 at a column that no other has."""
-        echelon, pivots = self.reduced(matrix)
-        free = [j for j in range(matrix.shape[1]) if j not in set(pivots)]
+        pivots, free, rest = self._split(matrix)
         found = np.zeros((len(free), matrix.shape[1]), dtype=WORD)
-        for row, j in zip(found, free, strict=True):
-            row[j] = 1
-            row[pivots] = self.sub(WORD(0), echelon[:, j]) if pivots else 0
+        found[np.arange(len(free)), free] = 1
+        found[:, pivots] = self.sub(WORD(0), rest).T
         return found
+
+    def null_within(self, basis: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+        """`null_space` of more conditions, `matrix`, among vectors that are known to be in one.
+
+        It needs no more rows than `basis` has, and some; that is what makes it fast.
+        """
+        weights = self.null_space(self.dot(matrix, np.ascontiguousarray(basis.T)))
+        # The last entry of each row is to be a 1 that no other has, as in a null space.
+        turned = self.dot(weights, basis)[:, ::-1]
+        return np.ascontiguousarray(self.reduced(turned)[0][::-1, ::-1])
+
+
+def _product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """A few rows at a time, for which BLAS starts no threads: waiting for more they hold a core."""
+    rows = max(1, ONE_THREAD // max(1, y.size))
+    parts = [x[i : i + rows] @ y for i in range(0, len(x), rows)]
+    return np.vstack(parts) if parts else x @ y
 
 
 def rational(residue: int, modulus: int) -> tuple[int, int] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field as filled, replace
+from functools import cached_property
 from itertools import combinations_with_replacement
 from typing import Any, overload
 
@@ -12,17 +13,17 @@ import numpy as np
 import sympy as sp
 
 from taut.errors import InputError, listed, number
-from taut.laws.check import checked, small_enough, with_values
+from taut.laws.check import checked, gradient_ranks, small_enough, with_values
 from taut.laws.complete import Counted, counted, statement
 from taut.laws.decay import decaying, rate_of
-from taut.laws.dynamics import Dynamics
+from taut.laws.dynamics import Dynamics, Moving
 from taut.laws.field import WORD, Field
 from taut.laws.generators import constants, generators
-from taut.laws.jets import Work
+from taut.laws.jets import Integrals, Work
 from taut.laws.law import Law, Laws, Symmetry
 from taut.laws.level import condition_of, levels_of
 from taut.laws.present import presented, simplest
-from taut.laws.proof import proved
+from taut.laws.proof import Forms, proved
 from taut.laws.recover import coefficients, plain
 from taut.laws.ring import Ring, Tangled, tidy
 from taut.laws.search import SPARE, Ansatz, Search
@@ -80,6 +81,9 @@ class Finder:
         self.found: list[Found] = []
         self.still: list[Found] = []  # constant wherever one can get: ± the area of a rigid part
         self.laws_functions: list[sp.Expr] = []
+        self._fresh: list[Moving] | None = None
+        self._jets: dict[bool, Integrals] = {}
+        self._kinds: dict[tuple, tuple[str, Symmetry | None]] = {}
         self.left_out = False  # whether a law had coefficients that could not be told
 
     def _logarithms(self) -> list[sp.Expr]:
@@ -112,7 +116,7 @@ class Finder:
         points = search.moving(len(null) + 8 + self._products(degree))
         known = self._values(points, degree)
         known_to = {x.expression for x in self.found}
-        seeds = [x for x in self._seeds() if x.expression not in known_to]
+        seeds = [x for x in self._seeds if x.expression not in known_to]
         fresh = [_combined(f, points, columns, row) for row in null]
         if seeds:
             own = [points(x.expression) for x in seeds]
@@ -130,7 +134,7 @@ class Finder:
                 simple = [x.terms for x in (*self.found, *added) if x.terms]
                 law = self._recovered([columns[k] for k in chosen], residues.tolist(), simple)
                 if law is not None:
-                    made = Found(presented(law), degree, terms=law)
+                    made = Found(law[0], degree, terms=law[1])
                     moves = self.independent([made])
                     (added if moves else self.still).append(made)
         except KeyboardInterrupt:
@@ -151,11 +155,19 @@ class Finder:
                 self.found = [x for x in self.found if x is not law]
 
     def _kind(self, law: Found) -> tuple[str, Symmetry | None]:
+        """What a law is called, and its symmetry; they take long and are asked for again."""
+        key = (law.expression, law.rate, law.energy)
+        if key not in self._kinds:
+            self._kinds[key] = self._named(law)
+        return self._kinds[key]
+
+    def _named(self, law: Found) -> tuple[str, Symmetry | None]:
         points = self.search.moving(8)
         symmetry = None if law.rate else symmetry_of(self.dynamics, law.expression, points)
         kind = kind_of(self.dynamics, law.expression, symmetry)
         return "energy" if law.energy else "decaying" if law.rate else kind, symmetry
 
+    @cached_property
     def _seeds(self) -> list[Found]:
         """Momenta of cyclic coordinates and the energy, to be shown as they are known."""
         d = self.dynamics
@@ -174,7 +186,7 @@ class Finder:
 
     def complete_seeds(self, degree: int) -> None:
         """Add energy and momenta even if the ansatz was too small, instead of what they give."""
-        seeds = self._seeds()
+        seeds = self._seeds
         plain = {x.expression for x in seeds}
         for x in seeds:
             if any(law.expression == x.expression for law in self.found):
@@ -220,13 +232,15 @@ class Finder:
             made.append(total)
         return made
 
-    def _recovered(self, functions: list[sp.Expr], residues: list[int], known: list[dict]):
-        """Exact coefficients, one for each function; None if they are too complicated."""
+    def _recovered(
+        self, functions: list[sp.Expr], residues: list[int], known: list[dict]
+    ) -> tuple[sp.Expr, dict[sp.Expr, sp.Expr]] | None:
+        """The law and its exact coefficients; None if they are too complicated."""
         numbers = plain(residues, self.search.field.p)
         if numbers is not None:
             law = dict(zip(functions, numbers, strict=True))
-            if self.verified(presented(law)):
-                return law
+            if self.verified(shown := presented(law)):
+                return shown, law
         numbers = coefficients(self.dynamics, self.search.ring, functions)
         if numbers is None:
             numbers = self._with_constants(functions)
@@ -234,7 +248,8 @@ class Finder:
             self.left_out = True
             return None
         law = simplest(dict(zip(functions, numbers, strict=True)), known)
-        return law if self.verified(presented(law)) else None
+        shown = presented(law)
+        return (shown, law) if self.verified(shown) else None
 
     def _with_constants(self, functions: list[sp.Expr]) -> list[sp.Expr] | None:
         """Coefficients in which √a, sin a, π occur: as if these were parameters."""
@@ -282,20 +297,20 @@ class Finder:
     def verified(self, law: sp.Expr) -> bool:
         """D I = 0 at random points modulo two primes that the search did not use."""
         d, ring = self.dynamics, self.search.ring
-        for f in d.fields(ring, 2, block=VERIFYING):
-            if d.moving(ring, f, FRESH, d.drawn(ring, f), True).rate(law).any():
-                return False
-        return True
+        if self._fresh is None or self._fresh[0].point.ring is not ring:
+            fields = d.fields(ring, 2, block=VERIFYING)
+            self._fresh = [d.moving(ring, f, FRESH, d.drawn(ring, f), True) for f in fields]
+        return not any(points.rate(law).any() for points in self._fresh)
 
     def laws(
         self, degree: int, farther: int = 0, bounds: Sequence[Counted] = (), note: str = ""
     ) -> Laws:
         """What has been found, with symmetries, proofs and what is known of them together."""
-        made = []
+        made, forms = [], Forms(self.dynamics, self.search.ring)
         for x in self.found:
             condition = condition_of(self.dynamics, self.search.ring, x.expression)
             kind, symmetry = self._kind(x) if not condition else ("conditional", None)
-            proof = self._proof(x.expression)
+            proof = self._proof(x.expression, forms)
             made.append(Law(x.expression, kind, x.degree, proof, symmetry, condition))
         chosen = self.independent()
         still = len(self.independent([x for x in self.found if not x.expression.has(t)]))
@@ -327,27 +342,20 @@ class Finder:
         expressions = [x.expression for x in self.found]
         work, made = Work(seconds), []
         for time in (False, True) if self.time else (False,):
-            made += counted(self.search, expressions, degree, time, work)
+            made += counted(self.search, expressions, degree, time, work, self._jets)
         return made
 
-    def _proof(self, law: sp.Expr) -> str:
+    def _proof(self, law: sp.Expr, forms: Forms) -> str:
         # Relations with roots or sines in them need not reduce to zero what is zero.
-        if proved(self.dynamics, self.search.ring, law):
+        if proved(self.dynamics, self.search.ring, law, forms):
             return "normal form"
         return f"D I = 0 at {2 * FRESH} random points modulo two primes near 2³¹"
 
     def independent(self, laws: list[Found] | None = None) -> list[int]:
         """Numbers of functionally independent laws, by the rank of their gradients."""
         laws = self.found if laws is None else laws
-        d, f = self.dynamics, self.search.field
         points = self.search.moving(1)
-        first = [[int(points(e.diff(x))[0]) for x in d.state] for e in d.relations]
-        rows = [[int(points(law.expression.diff(x))[0]) for x in d.state] for law in laws]
-        if not rows:
-            return []
-        matrix = np.array([*first, *rows], dtype=WORD).T
-        _, pivots = f.reduced(np.ascontiguousarray(matrix))
-        return [k - len(first) for k in pivots if k >= len(first)]
+        return gradient_ranks(self.dynamics, points, [x.expression for x in laws])
 
 
 def _combined(f: Field, points, columns, row: np.ndarray) -> np.ndarray:
@@ -359,7 +367,7 @@ def _combined(f: Field, points, columns, row: np.ndarray) -> np.ndarray:
 
 def _independent(f: Field, known: list[np.ndarray], new: list[np.ndarray]) -> list[int]:
     """Which of the new vectors depend neither on the known ones nor on each other."""
-    _, pivots = f.reduced(np.array([*known, *new]).T.copy())
+    pivots = f.pivots(np.array([*known, *new]).T.copy())
     return [k - len(known) for k in pivots if k >= len(known)]
 
 

@@ -26,16 +26,15 @@ Source: Goldschmidt 1967, Ann. Math. 86, 246 (formal integrability).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
-from itertools import combinations_with_replacement
 
 import numpy as np
 import sympy as sp
 
 from taut.laws.dynamics import Dynamics
 from taut.laws.field import WORD, Field
+from taut.laws.monomials import homogeneous, lowered, multi_indices, up_to
 from taut.laws.ring import Ring
 from taut.laws.series import Lines, origin_of
 from taut.model import System, t
@@ -73,92 +72,78 @@ class Work:
 
 @dataclass
 class Operator:
-    """Σ_u A_u U_u + Σ_l B_ul ∂_l U_u of unknown functions U_u, with series for A and B."""
+    """Σ_u A_u U_u + Σ_l B_ul ∂_l U_u of unknown functions U_u, with series for A and B.
 
-    values: list[np.ndarray | None]
-    slopes: Sequence[Sequence[np.ndarray]]
+    Both have the lines last but one and powers of ε last: (u, ·, ·) and (u, l, ·, ·).
+    """
 
-
-@cache
-def multi_indices(count: int, degree: int) -> np.ndarray:
-    """Exponents of the monomials of this degree."""
-    rows = [
-        [chosen.count(i) for i in range(count)]
-        for chosen in combinations_with_replacement(range(count), degree)
-    ]
-    return np.array(rows, dtype=np.int64).reshape(len(rows), count)
-
-
-def up_to(count: int, degree: int) -> list[tuple[int, ...]]:
-    """Exponents of all monomials up to this degree."""
-    return [tuple(map(int, row)) for k in range(degree + 1) for row in multi_indices(count, k)]
-
-
-def _monomials(f: Field, slopes: np.ndarray, exponents: np.ndarray) -> np.ndarray:
-    """ρ^β for every line and every β."""
-    found = np.ones((len(slopes), len(exponents)), dtype=WORD)
-    for i in range(exponents.shape[1]):
-        powers = [np.ones(len(slopes), dtype=WORD)]
-        for _ in range(int(exponents[:, i].max(initial=0))):
-            powers.append(f.mul(powers[-1], slopes[:, i]))
-        found = f.mul(found, np.array(powers)[exponents[:, i]].T)
-    return found
+    values: np.ndarray
+    slopes: np.ndarray
 
 
 def _rows(f: Field, slopes: np.ndarray, terms: Operator, order: int, keep: Callable) -> list:
     """Coefficients of ε^order, a block of columns for every degree up to order + 1."""
-    blocks = []
+    blocks, (lines, width) = [], slopes.shape
+    count = len(terms.values)
+    powers = homogeneous(f, slopes, order + 1)
     for s in range(order + 2):
-        beta = multi_indices(slopes.shape[1], s)
-        plain = _monomials(f, slopes, beta) if s <= order else None
-        turned = []
-        for l in range(slopes.shape[1]):
-            less = beta.copy()
-            less[:, l] = np.maximum(less[:, l] - 1, 0)
-            turned.append(f.mul(_monomials(f, slopes, less), beta[:, l].astype(WORD)[None]))
-        columns = []
-        for u, (value, directions) in enumerate(zip(terms.values, terms.slopes, strict=True)):
-            chosen = keep(u, beta)
-            block = np.zeros((len(slopes), int(chosen.sum())), dtype=WORD)
-            if plain is not None and value is not None:
-                block = f.mul(value[:, order - s, None], plain[:, chosen])
-            for l, b in enumerate(directions):
-                place = order - s + 1
-                if s and b[:, place].any():
-                    block = f.add(block, f.mul(b[:, place, None], turned[l][:, chosen]))
-            columns.append(block)
-        blocks.append(np.hstack(columns))
+        beta = multi_indices(width, s)
+        block = np.zeros((count, lines, len(beta)), dtype=WORD)
+        if s <= order:
+            block = f.mul(terms.values[:, :, order - s, None], powers[s])
+        for l in range(width if s else 0):
+            turned = f.mul(powers[s - 1][:, lowered(width, s)[l]], beta[:, l].astype(WORD))
+            block = f.fma(block, terms.slopes[:, l, :, order - s + 1, None], turned)
+        chosen = np.array([keep(u, beta) for u in range(count)])
+        blocks.append(block.transpose(1, 0, 2)[:, chosen])
     return blocks
 
 
 class Jets:
-    """The spaces S_k of a linear system of first order; `make` gives its operator along lines."""
+    """The spaces S_k of a linear system of first order for `count` functions.
 
-    def __init__(self, setting: Setting, make: Callable[[Lines], Operator], keep: Callable) -> None:
-        self.setting, self.make, self.keep = setting, make, keep
+    `make` gives its operator along lines, `keep` which coefficients of a degree are unknown.
+    Dimensions are remembered.
+    """
+
+    def __init__(
+        self, setting: Setting, count: int, make: Callable[[Lines], Operator], keep: Callable
+    ) -> None:
+        self.setting, self.count, self.make, self.keep = setting, count, make, keep
+        self.basis = np.eye(self._unknown(0), dtype=WORD)
+        self.shapes = [self.basis.shape]  # of bases, one for every order
+
+    def _unknown(self, degree: int) -> int:
+        beta = multi_indices(self.setting.width, degree)
+        return sum(int(self.keep(u, beta).sum()) for u in range(self.count))
 
     def dimensions(self, work: Work) -> Iterator[int]:
-        """The dimensions of S_1, S_2, … until it takes too many unknowns or too long."""
-        g, f = self.setting, self.setting.field
-        first = self.make(g.lines(1, 1))
-        count = len(first.values)
-        width = sum(int(self.keep(u, multi_indices(g.width, 0)).sum()) for u in range(count))
-        basis = np.eye(width, dtype=WORD)
+        """The dimensions of S_1, S_2, … until it takes too many unknowns or too long.
+
+        What is remembered costs as much: how far a bound gets must not depend on what was asked.
+        """
         for order in range(HIGHEST):
-            beta = multi_indices(g.width, order + 1)
-            more = sum(int(self.keep(u, beta).sum()) for u in range(count))
-            unknowns = len(basis) + more
-            cost = unknowns**2 * (unknowns + basis.shape[1]) + COST
+            known, width = self.shapes[order]
+            unknowns = known + self._unknown(order + 1)
+            cost = unknowns**2 * (unknowns + width) + COST
             if unknowns > UNKNOWNS or not work.spend(cost):
                 return
-            lines = g.enough(unknowns + SPARE, order)
-            blocks = _rows(f, lines.slopes, self.make(lines), order, self.keep)
-            fine = lines.good
-            old, new = np.hstack(blocks[:-1])[fine], blocks[-1][fine]
-            known = f.dot(old, np.ascontiguousarray(basis.T))
-            null = f.null_space(np.ascontiguousarray(np.hstack([known, new])))
-            basis = np.hstack([f.dot(null[:, : len(basis)], basis), null[:, len(basis) :]])
-            yield len(basis)
+            if order + 1 == len(self.shapes):
+                self._advance(order, unknowns)
+            yield self.shapes[order + 1][0]
+
+    def _advance(self, order: int, unknowns: int) -> None:
+        """From the space of one order to that of the next."""
+        g, f, basis = self.setting, self.setting.field, self.basis
+        lines = g.enough(unknowns + SPARE, order)
+        blocks = _rows(f, lines.slopes, self.make(lines), order, self.keep)
+        fine = lines.good
+        old, new = np.hstack(blocks[:-1])[fine], blocks[-1][fine]
+        known = f.dot(old, np.ascontiguousarray(basis.T))
+        null = f.null_space(np.ascontiguousarray(np.hstack([known, new])))
+        both = [f.dot(null[:, : len(basis)], basis), null[:, len(basis) :]]
+        self.basis = np.hstack(both)
+        self.shapes.append(self.basis.shape)
 
     def bound(self, least: int, goal: int, work: Work) -> Bound | None:
         """The lowest bound, from order `least` on; it ends at `goal`, or when it stands still."""
@@ -247,22 +232,50 @@ def integral_bound(
     """
     if not applies(dynamics) or (dynamics.timed and not time):
         return None
-    setting = Setting(dynamics, time)
-    alphas = up_to(setting.speeds, degree)
-    work = work or Work(5.0)
+    return Integrals(dynamics, time).bound(degree, goal, work or Work(5.0))
 
-    def make(lines: Lines) -> Operator:
-        return _of_integrals(setting, lines, alphas)
 
-    if not setting.reversible:
-        everything = Jets(setting, make, lambda _, beta: np.ones(len(beta), dtype=bool))
-        return everything.bound(max(degree, 1), goal, work)
-    # Parity of the powers of v and t: D I of an even one is odd.
-    parts = [
-        Jets(setting, make, lambda u, beta, p=p: (sum(alphas[u]) + beta[:, 0] * time) % 2 == p)
-        for p in (0, 1)
-    ]
-    return _sum(parts, degree, goal, work)
+class Integrals:
+    """The bounds of all degrees for laws of a system, with what they share."""
+
+    def __init__(self, dynamics: Dynamics, time: bool) -> None:
+        self.setting, self.time = Setting(dynamics, time), time
+        self.reversible = self.setting.reversible
+        self._parts: dict[tuple[int, int], Jets] = {}
+
+    def bound(self, degree: int, goal: int, work: Work) -> Bound | None:
+        """See `integral_bound`."""
+        if not self.reversible:
+            return self._whole(degree).bound(max(degree, 1), goal, work)
+        return _sum([self._part(degree, parity) for parity in (0, 1)], degree, goal, work)
+
+    def _jets(self, alphas: list[tuple[int, ...]], keep: Callable) -> Jets:
+        return Jets(
+            self.setting, len(alphas), lambda x: _of_integrals(self.setting, x, alphas), keep
+        )
+
+    def _whole(self, degree: int) -> Jets:
+        alphas = up_to(self.setting.speeds, degree)
+        return self._jets(alphas, lambda _, beta: np.ones(len(beta), dtype=bool))
+
+    def _part(self, degree: int, parity: int) -> Jets:
+        """Of one parity of the powers of v and t: D I of an even one is odd.
+
+        Without t it has every other degree of v only, and the part of one degree less may be the
+        same.
+        """
+        if not self.time and degree % 2 != parity:
+            degree -= 1
+        if (degree, parity) not in self._parts:
+            alphas = up_to(self.setting.speeds, degree)
+            if not self.time:
+                alphas = [a for a in alphas if sum(a) % 2 == parity]
+
+            def keep(u: int, beta: np.ndarray) -> np.ndarray:
+                return (sum(alphas[u]) + beta[:, 0] * self.time) % 2 == parity
+
+            self._parts[degree, parity] = self._jets(alphas, keep)
+        return self._parts[degree, parity]
 
 
 def _sum(parts: list[Jets], least: int, goal: int, work: Work) -> Bound | None:
@@ -301,16 +314,15 @@ def _of_integrals(setting: Setting, lines: Lines, alphas: list[tuple[int, ...]])
 
     values, slopes = [], []
     for alpha in alphas:
-        total: np.ndarray | None = None
+        total = np.zeros_like(power(alpha))
         for i, a in enumerate(alpha):
             if a:
                 less = (*alpha[:i], a - 1, *alpha[i + 1 :])
-                share = f.mul(lines.mul(power(less), pushes[i]), WORD(a))
-                total = share if total is None else f.add(total, share)
+                total = f.fma(total, lines.mul(power(less), pushes[i]), WORD(a))
         values.append(total)
         along = [lines.mul(power(alpha), x) for x in flows]
         slopes.append([power(alpha), *along] if setting.time else along)
-    return Operator(values, slopes)
+    return Operator(np.array(values), np.array(slopes))
 
 
 def noether_bound(dynamics: Dynamics, goal: int = 0, work: Work | None = None) -> Bound | None:
@@ -333,12 +345,12 @@ def noether_bound(dynamics: Dynamics, goal: int = 0, work: Work | None = None) -
 
     def make(lines: Lines) -> Operator:
         speeds = [lines(w) for w in d.rates_of]
-        values = [lines(e) if e != 0 else None for e in tails]
+        values = [lines(e) for e in tails]
         turned = [[lines(e), *(lines.mul(lines(e), v) for v in speeds)] for e in heads]
-        return Operator(values, turned)
+        return Operator(np.array(values), np.array(turned))
 
-    jets = Jets(setting, make, lambda _, beta: np.ones(len(beta), dtype=bool))
+    jets = Jets(setting, len(heads), make, lambda _, beta: np.ones(len(beta), dtype=bool))
     return jets.bound(2, goal, work or Work(5.0))
 
 
-__all__ = ["Bound", "Work", "applies", "integral_bound", "noether_bound"]
+__all__ = ["Bound", "Integrals", "Work", "applies", "integral_bound", "noether_bound"]

@@ -102,7 +102,7 @@ class Linear:
         """Monomials that are independent on the variety, for each unknown function."""
         exponents = self.ansatz.exponents
         points = self._moving(len(exponents) + SPARE, self.parameters)
-        _, pivots = self.field.reduced(self._monomials(exponents, self.rates.at(points), 0)[0])
+        pivots = self.field.pivots(self._monomials(exponents, self.rates.at(points), 0)[0])
         kept = exponents[pivots]
         rows = []
         for u, degree in enumerate(self.degrees):
@@ -196,9 +196,10 @@ class Linear:
         if self.parameters and len(null) > 1:
             # Solutions without parameters first, so that they are not mixed with others.
             other = {s: f.random(1) for s in self.parameters}
-            again = self._rows(columns, self.rates.at(self._moving(count, other)))
-            null = np.vstack([f.null_space(np.vstack([rows, again])), null])
-            _, pivots = f.reduced(np.ascontiguousarray(null.T))
+            points = self._moving(len(null) + SPARE, other)
+            again = self._rows(columns, self.rates.at(points))
+            null = np.vstack([f.null_within(null, again), null])
+            pivots = f.pivots(np.ascontiguousarray(null.T))
             null = null[pivots]
         return null
 

@@ -142,7 +142,7 @@ class Bracket(Dynamics):
         normal = Normal(self, self.entries)
         points = points_of(normal, 1)
         rows = np.array([[int(points(e)[0]) for e in row] for row in self.matrix], dtype=WORD)
-        return len(rows) - len(points.point.field.reduced(rows)[1])
+        return len(rows) - len(points.point.field.pivots(rows))
 
 
 def _prepared(bracket: Bracket, functions: Iterable[Any]) -> tuple[Search, tuple[sp.Expr, ...]]:
@@ -233,7 +233,7 @@ def _not_products(normal: Normal, found: list[tuple[sp.Expr, int]], new, degree:
             total = f.mul(total, points(found[i][0]))
         columns.append(total)
     columns += [points(e) for e in new]
-    _, pivots = f.reduced(np.ascontiguousarray(np.array(columns).T))
+    pivots = f.pivots(np.ascontiguousarray(np.array(columns).T))
     return [new[k - len(sets)] for k in pivots if k >= len(sets)]
 
 

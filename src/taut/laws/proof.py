@@ -203,9 +203,12 @@ def _determinant(matrix: list[list], one, large: int = LARGE):
     return rows[-1][-1] * sign
 
 
-def proved(dynamics: Dynamics, ring: Ring, law: sp.Expr) -> bool | None:
-    """Whether D law = 0 by its normal form; None if that takes too long or shows nothing."""
-    forms = Forms(dynamics, ring)
+def proved(dynamics: Dynamics, ring: Ring, law: sp.Expr, forms: Forms | None = None) -> bool | None:
+    """Whether D law = 0 by its normal form; None if that takes too long or shows nothing.
+
+    `forms` of the model may be given where there are several laws.
+    """
+    forms = forms or Forms(dynamics, ring)
     try:
         found = forms.vanishes(rate(dynamics, forms, law).top)
     except TooLarge:

@@ -9,8 +9,9 @@ of low degree: energies, momenta and Runge–Lenz vectors come out as textbooks 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from functools import cached_property
 from math import comb
 
 import numpy as np
@@ -18,6 +19,7 @@ import sympy as sp
 
 from taut.laws.dynamics import Dynamics, Moving
 from taut.laws.field import WORD
+from taut.laws.monomials import monomials, multi_indices
 from taut.laws.ring import Ring
 from taut.model import t
 
@@ -33,19 +35,14 @@ class Ansatz:
     time: int
     single: tuple[sp.Expr, ...] = ()  # functions that occur by themselves only, such as logarithms
 
-    @property
+    @cached_property
     def exponents(self) -> np.ndarray:
         """One row per monomial, by degree."""
         count = len(self.generators)
-        place = self.generators.index(t) if t in self.generators else -1
-        rows = []
-        for degree in range(self.degree + 1):
-            for chosen in combinations_with_replacement(range(count), degree):
-                if place < 0 or chosen.count(place) <= self.time:
-                    row = np.zeros(count, dtype=np.int64)
-                    np.add.at(row, list(chosen), 1)
-                    rows.append(row)
-        return np.array(rows)
+        rows = np.vstack([multi_indices(count, k) for k in range(self.degree + 1)])
+        if t in self.generators:
+            rows = rows[rows[:, self.generators.index(t)] <= self.time]
+        return rows
 
     @property
     def columns(self) -> int:
@@ -66,11 +63,34 @@ class Ansatz:
         return f"degree ≤ {self.degree} in {names}"
 
 
+class Functions(Sequence):
+    """Some columns of an ansatz as expressions, each written down when it is asked for."""
+
+    def __init__(self, ansatz: Ansatz, chosen: Sequence[int]) -> None:
+        self.ansatz, self.chosen = ansatz, chosen
+        self._known: dict[int, sp.Expr] = {}
+
+    def __len__(self) -> int:
+        return len(self.chosen)
+
+    def __getitem__(self, number):
+        k, rows = self.chosen[number], self.ansatz.exponents
+        if k not in self._known:
+            single = k >= len(rows)
+            made = self.ansatz.single[k - len(rows)] if single else self.ansatz.function(rows[k])
+            self._known[k] = made
+        return self._known[k]
+
+    def picked(self, places: Sequence[int]) -> Functions:
+        """The columns at these places."""
+        return Functions(self.ansatz, [self.chosen[k] for k in places])
+
+
 @dataclass
 class Table:
     """Values and rates of all columns at many points."""
 
-    functions: list[sp.Expr]
+    functions: Functions
     values: np.ndarray
     rates: np.ndarray
 
@@ -78,27 +98,15 @@ class Table:
 def table(ansatz: Ansatz, moving: Moving) -> Table:
     """Evaluate the columns."""
     f, exponents = moving.point.field, ansatz.exponents
-    count = len(moving.point)
-    values = np.ones((count, len(exponents)), dtype=WORD)
-    of = [moving(g) for g in ansatz.generators]
-    place = {tuple(row): k for k, row in enumerate(exponents)}
-    for k, row in enumerate(exponents):
-        if row.any():
-            i = int(np.flatnonzero(row)[-1])
-            row = row.copy()
-            row[i] -= 1
-            values[:, k] = f.mul(values[:, place[tuple(row)]], of[i])
-    slopes = np.array(
-        [f.mul(moving.rate(g), f.inverse(v)) for g, v in zip(ansatz.generators, of, strict=True)]
-    )
+    of = np.array([moving(g) for g in ansatz.generators])
+    values = monomials(f, of.T, exponents)
+    slopes = f.mul(np.array([moving.rate(g) for g in ansatz.generators]), f.inverse(of))
     sums = (exponents.astype(WORD) @ slopes % f.modulus).T
     rates = f.mul(values, sums)
-    functions = [ansatz.function(row) for row in exponents]
     if ansatz.single:
         values = np.hstack([values, np.array([moving(e) for e in ansatz.single]).T])
         rates = np.hstack([rates, np.array([moving.rate(e) for e in ansatz.single]).T])
-        functions += ansatz.single
-    return Table(functions, values, rates)
+    return Table(Functions(ansatz, range(values.shape[1])), values, rates)
 
 
 @dataclass
@@ -124,34 +132,35 @@ class Search:
         """Random points of the variety."""
         return self.dynamics.moving(self.ring, self.field, count, self.parameters, True)
 
-    def null_space(self, ansatz: Ansatz) -> tuple[list[sp.Expr], np.ndarray]:
+    def null_space(self, ansatz: Ansatz) -> tuple[Functions, np.ndarray]:
         """(columns, null vectors over them): all laws in the ansatz, modulo p; no constants.
 
         Laws without parameters come first, so that they are not mixed with others.
         """
         f = self.field
         found = table(ansatz, self.moving(ansatz.columns + SPARE))
-        _, pivots = f.reduced(found.values)
-        rates = found.rates[:, pivots]
-        null = f.null_space(rates)
+        free = not self.dynamics.relations and all(g.is_Symbol for g in ansatz.generators)
+        # Powers of variables that nothing binds do not depend on each other.
+        every = list(range(ansatz.columns))
+        pivots = every if free and not ansatz.single else f.pivots(found.values)
+        null = f.null_space(found.rates[:, pivots])
         if self.parameters and len(null) > 2:
-            null = np.vstack([self._for_all(ansatz, pivots, rates), null])
+            null = np.vstack([self._for_all(ansatz, pivots, null), null])
         # The first column is the constant 1, which is always conserved.
         null = null[[bool(row[1:].any()) for row in null]]
-        return [found.functions[k] for k in pivots], null
+        return found.functions.picked(pivots), null
 
-    def _for_all(self, ansatz: Ansatz, pivots: list[int], rates: np.ndarray) -> np.ndarray:
+    def _for_all(self, ansatz: Ansatz, pivots: list[int], null: np.ndarray) -> np.ndarray:
         """Null vectors that are the same for all parameters.
 
         Two spaces of laws may meet by chance, so values are added until nothing more is lost.
+        What is left is looked for within what there was, for which a few points are enough.
         """
-        f, count = self.field, ansatz.columns + SPARE
-        last = -1
+        f, last = self.field, -1
         while True:
             other = self.dynamics.drawn(self.ring, f)
-            again = table(ansatz, self.dynamics.moving(self.ring, f, count, other, True))
-            rows = np.vstack([rates, again.rates[:, pivots]])
-            null = f.null_space(rows)
+            points = self.dynamics.moving(self.ring, f, len(null) + SPARE, other, True)
+            null = f.null_within(null, table(ansatz, points).rates[:, pivots])
             if len(null) in (1, last):
                 return null
-            rates, last = f.reduced(rows)[0][: rows.shape[1]], len(null)
+            last = len(null)

@@ -104,7 +104,7 @@ class Lines:
     def _others(self, rows: list[list]) -> list[int]:
         """Columns without a pivot."""
         matrix = np.array(rows, dtype=WORD)
-        _, pivots = self.field.reduced(matrix)
+        pivots = self.field.pivots(matrix)
         return [i for i in range(matrix.shape[1]) if i not in set(pivots)]
 
     # ---- arithmetic --------------------------------------------------------------------------
@@ -119,8 +119,7 @@ class Lines:
         f, total = self.field, np.zeros_like(a)
         for i in range(a.shape[1]):
             if a[:, i].any():
-                share = f.mul(a[:, i, None], b[:, : a.shape[1] - i])
-                total[:, i:] = f.add(total[:, i:], share)
+                total[:, i:] = f.fma(total[:, i:], a[:, i, None], b[:, : a.shape[1] - i])
         return total
 
     def inverse(self, a: np.ndarray) -> np.ndarray:
@@ -131,7 +130,7 @@ class Lines:
         for j in range(1, a.shape[1]):
             total = np.zeros(len(a), dtype=WORD)
             for i in range(1, j + 1):
-                total = f.add(total, f.mul(a[:, i], found[:, j - i]))
+                total = f.fma(total, a[:, i], found[:, j - i])
             found[:, j] = f.mul(f.sub(WORD(0), total), found[:, 0])
         return found
 
@@ -252,6 +251,9 @@ class Lines:
     def rates(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """q̇ of the free coordinates, and ẇ of the own velocities (or momenta)."""
         d, n, c = self.dynamics, len(self.dynamics.rates_of), len(self.dynamics.constraints)
+        flows = [self(d.explicit[d.positions[i]]) for i in self.free]
+        if d.unit_mass:
+            return flows, [self(e) for e in d.right]
         shape = (len(self.point), n + c, n + c, self.order + 1)
         matrix, right = np.zeros(shape, dtype=WORD), np.zeros(shape[:2] + shape[3:], dtype=WORD)
         for i in range(n):
@@ -267,7 +269,6 @@ class Lines:
                     matrix[:, n + k, i] = self(d.slopes[k][i])
             right[:, n + k] = self(d.bends[k])
         solved = self.solve(matrix, right)
-        flows = [self(d.explicit[d.positions[i]]) for i in self.free]
         return flows, [solved[:, i] for i in self.own]
 
 
@@ -289,5 +290,5 @@ def origin_of(d: Dynamics, ring: Ring, field: Field, parameters: dict) -> Moving
 def _applied(f: Field, matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
     total = np.zeros(vector.shape, dtype=WORD)
     for j in range(vector.shape[1]):
-        total = f.add(total, f.mul(matrix[:, :, j], vector[:, j, None]))
+        total = f.fma(total, matrix[:, :, j], vector[:, j, None])
     return total

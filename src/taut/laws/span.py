@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -39,7 +40,8 @@ class Member:
     residues: Sequence = ()
 
 
-def degree_of(law: sp.Expr, speeds: list[sp.Symbol]) -> int | None:
+@lru_cache(maxsize=256)
+def degree_of(law: sp.Expr, speeds: tuple[sp.Symbol, ...]) -> int | None:
     """In the velocities; None if it is no polynomial of them."""
     if not law.is_polynomial(*speeds):
         return None
@@ -61,7 +63,7 @@ class Span:
         self.search, self.time = search, time
         d = search.dynamics
         self.scales = not any(g.has(t) for g in d.constraints)  # s·v is tangent if v is
-        degrees = [(x, degree_of(x, d.rates_of)) for x in laws]
+        degrees = [(x, degree_of(x, tuple(d.rates_of))) for x in laws]
         self.members = [Member(k, x.has(t), x) for x, k in degrees if k]
         self.active = list(range(len(self.members)))
 
@@ -80,18 +82,19 @@ class Span:
             return None
         f = self.search.field
         points = self.search.moving(len(chosen) + 8)
-        values, slopes = self._products(points, chosen)
-        conditions = [] if self.time else [slopes]
+        values, conditions = self._values(points, chosen), []
+        if not self.time and any(x.timed for x in self.members):
+            conditions.append(self._slopes(points, chosen))
         highest = max(self._degree(c) for c in chosen)
         if highest > degree:
             conditions += self._too_high(points, chosen, degree, highest)
         weights = np.eye(len(chosen), dtype=WORD)
         if conditions:
-            weights = f.null_space(np.ascontiguousarray(np.vstack(conditions)))
+            weights = self._fulfilling(np.vstack(conditions))
         spanned = f.dot(values, np.ascontiguousarray(weights.T))
         plain = [k for k, c in enumerate(chosen) if self._is_plain(c, degree)]
         matrix = np.hstack([values[:, plain], spanned])
-        _, pivots = f.reduced(np.ascontiguousarray(matrix))
+        pivots = f.pivots(np.ascontiguousarray(matrix))
         for k in pivots:
             if k >= len(plain):
                 row = weights[k - len(plain)]
@@ -102,6 +105,16 @@ class Span:
                 self.members.append(new)
                 self.active.append(len(self.members) - 1)
         return len(pivots)
+
+    def _fulfilling(self, conditions: np.ndarray) -> np.ndarray:
+        """Their null space; products that are in V_m by themselves have columns of zeros."""
+        bound = np.flatnonzero(conditions.any(axis=0))
+        free = np.flatnonzero(~conditions.any(axis=0))
+        null = self.search.field.null_space(np.ascontiguousarray(conditions[:, bound]))
+        weights = np.zeros((len(free) + len(null), conditions.shape[1]), dtype=WORD)
+        weights[np.arange(len(free)), free] = 1
+        weights[len(free) :, bound] = null
+        return weights
 
     def _degree(self, chosen: Choice) -> int:
         return sum(self.members[i].degree for i in chosen)
@@ -130,36 +143,55 @@ class Span:
             if len(rest) > PRODUCTS:
                 return
             points = self.search.moving(len(rest) + 8)
-            values, _ = self._products(points, [*rest, (i,)])
-            _, pivots = f.reduced(values)
+            pivots = f.pivots(self._values(points, [*rest, (i,)]))
             if len(rest) not in pivots:
                 self.active.remove(i)
 
-    def _products(self, points: Moving, chosen: list[Choice]) -> tuple[np.ndarray, np.ndarray]:
-        """Values and ∂/∂t of the products, one column each."""
+    def _values(self, points: Moving, chosen: list[Choice]) -> np.ndarray:
+        """Of the products, one column each."""
         f, size = self.search.field, len(points.point)
-        one, zero = np.ones(size, dtype=WORD), np.zeros(size, dtype=WORD)
+        known: dict[Choice, np.ndarray] = {(): np.ones(size, dtype=WORD)}
+
+        def product(c: Choice) -> np.ndarray:
+            if c not in known:
+                known[c] = f.mul(product(c[:-1]), known[c[-1:]])
+            return known[c]
+
+        for i, member in enumerate(self.members):
+            if member.law is not None:
+                known[i,] = points(member.law)
+                continue
+            total = np.zeros(size, dtype=WORD)
+            for c, residue in zip(member.products, member.residues, strict=True):
+                total = f.fma(total, product(c), residue)
+            known[i,] = total
+        return np.ascontiguousarray(np.array([product(c) for c in chosen]).T)
+
+    def _slopes(self, points: Moving, chosen: list[Choice]) -> np.ndarray:
+        """∂/∂t of the products, by dual numbers."""
+        size = len(points.point)
+        rates = {t: np.ones(size, dtype=WORD)}
+        moved = Moving(points.point, rates)
+        f, one, zero = self.search.field, rates[t], np.zeros(size, dtype=WORD)
         duals: list[tuple[np.ndarray, np.ndarray]] = []
 
         def product(c: Choice) -> tuple[np.ndarray, np.ndarray]:
             a, da = one, zero
             for i in c:
                 b, db = duals[i]
-                a, da = f.mul(a, b), f.add(f.mul(a, db), f.mul(da, b))
+                a, da = f.mul(a, b), f.fma(f.mul(a, db), da, b)
             return a, da
 
         for member in self.members:
             if member.law is not None:
-                duals.append((points(member.law), points(member.law.diff(t))))
+                duals.append((points(member.law), moved.rate(member.law)))
                 continue
             a, da = zero, zero
             for c, residue in zip(member.products, member.residues, strict=True):
                 b, db = product(c)
-                a, da = f.add(a, f.mul(b, residue)), f.add(da, f.mul(db, residue))
+                a, da = f.fma(a, b, residue), f.fma(da, db, residue)
             duals.append((a, da))
-        made = [product(c) for c in chosen]
-        values, slopes = (np.ascontiguousarray(np.array(x).T) for x in zip(*made, strict=True))
-        return values, slopes
+        return np.ascontiguousarray(np.array([product(c)[1] for c in chosen]).T)
 
     def _too_high(self, points: Moving, chosen, degree: int, highest: int) -> list[np.ndarray]:
         """What multiplies s^k, k > degree, in products with velocities s·v."""
@@ -172,11 +204,11 @@ class Span:
         scaled = []
         for s in nodes:
             points.point.move({w: f.mul(v, WORD(s)) for w, v in start.items()})
-            scaled.append(self._products(points, chosen)[0])
+            scaled.append(self._values(points, chosen))
         found = []
         for k in range(degree + 1, highest + 1):
             total = np.zeros_like(scaled[0])
             for weight, part in zip(inverse[k], scaled, strict=True):
-                total = f.add(total, f.mul(part, weight))
+                total = f.fma(total, part, weight)
             found.append(total)
         return found

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
-from flint import nmod_mat
 
 from taut.errors import InputError, ModelError, UnknownName, listed
 from taut.laws.decay import decaying
@@ -179,7 +178,7 @@ class Scan:
             )
         self.decaying = Ansatz(tuple(self.finder.basis), degree, 0)
         points = self.search.moving(self.ansatz.columns + SPARE)
-        _, self.pivots = self.search.field.reduced(table(self.ansatz, points).values)
+        self.pivots = self.search.field.pivots(table(self.ansatz, points).values)
         self.general = self._counted(self.search.parameters)
 
     # ---- values ------------------------------------------------------------------------------
@@ -236,9 +235,8 @@ class Scan:
         size = self.ansatz.columns + SPARE
         points = self.dynamics.moving(ring, f, size, parameters, True)
         rates = table(self.ansatz, points).rates[:, self.pivots]
-        rank = nmod_mat(size, len(self.pivots), rates.ravel().tolist(), f.p).rank()
         also = len(decaying(self.decaying, points)) if self.dynamics.decays else 0
-        return len(self.pivots) - int(rank), also
+        return len(self.pivots) - f.rank(rates), also
 
     def narrowed(self, values: Values, count: tuple[int, int]) -> Values:
         """Only the values that matter: without the others there are as many laws."""

@@ -14,6 +14,7 @@ import sympy as sp
 
 from taut.laws.dynamics import Dynamics, Moving
 from taut.laws.law import Symmetry
+from taut.laws.present import cancelled
 from taut.model import System, t
 
 WIDE = 4  # unknowns up to which the generator is solved for symbolically
@@ -63,7 +64,7 @@ def _generator(d: Dynamics, law: sp.Expr, points: Moving) -> list[sp.Expr] | Non
     if mass.is_diagonal():
         eta = [tidied(s / mass[i, i]) for i, s in enumerate(slopes)]
     elif n <= WIDE:
-        eta = [sp.cancel(x) for x in mass.LUsolve(sp.Matrix(slopes))]
+        eta = _solved(mass, slopes)
     else:
         return None
     pushed = [sum(a * x for a, x in zip(row, eta, strict=True)) for row in d.jacobian]
@@ -75,8 +76,13 @@ def _generator(d: Dynamics, law: sp.Expr, points: Moving) -> list[sp.Expr] | Non
     whole[:n, :n] = mass
     whole[n:, :n] = sp.Matrix(d.jacobian)
     whole[:n, n:] = sp.Matrix(d.jacobian).T
-    solution = whole.LUsolve(sp.Matrix([*slopes, *[0] * c]))
-    return [sp.cancel(x) for x in solution[:n]]
+    return _solved(whole, [*slopes, *[0] * c])[:n]
+
+
+def _solved(matrix: sp.Matrix, right: list[sp.Expr]) -> list[sp.Expr]:
+    """By cofactors: of fractions in fractions a common denominator takes longer."""
+    below = matrix.det()
+    return [cancelled(x / below) for x in matrix.adjugate() * sp.Matrix(right)]
 
 
 def _time_part(d: Dynamics, eta: list[sp.Expr]) -> sp.Expr | None:
