@@ -44,7 +44,7 @@ def compiled(run):
 
 
 def books(run, member=0):
-    """(age, spent, pause, rate) after the last step."""
+    """(age, spent, pause) after the last step."""
     program = compiled(run).program
     at = HEAD * program.n + program.memory - program.room
     return run.ending.states[member][at : at + newtons.BOOKS]
@@ -128,27 +128,32 @@ def test_the_solution_is_that_of_new_factors(afresh, monkeypatch, method, step):
 
 
 def test_they_serve_many_steps():
-    age, spent, pause, rate = books(simulated(duration=5 * FINE))
+    age, spent, pause = books(simulated(duration=5 * FINE))
     assert age == 5
     assert spent >= 5
     assert pause == 0
-    assert 0 <= rate < 0.1
 
 
-def test_energy_stays_at_round_off():
-    """Slow convergence of old factors must not pass for noise, which would add up to a drift."""
-    run = simulated(step=0.005, method="gauss-lobatto-8", duration=10.0)
-    assert np.ptp(run.energy) < 1e-14 * abs(run.energy[0]) * 10
+def test_slow_convergence_of_old_factors_is_not_taken_for_noise():
+    """While a coordinate is nearly at rest, moves relative to it are large, and so is noise."""
+    chain = taut.problems.problem("chain", links=5)
+    run = chain.simulate(step=0.0025, method="gauss-lobatto-8", duration=2.0, laws=None)
+    assert compiled(run).program.room
+    assert np.ptp(run.energy) < 5e-15 * np.abs(run.energy).max()
 
 
-def test_coarse_steps_pause():
-    """Where old factors do not pay at once, the next steps are made with new ones."""
+@pytest.mark.parametrize(("step", "tries"), [(0.04, kept_code.TRIES), (0.02, 25)])
+def test_coarse_steps_pause(afresh, monkeypatch, step, tries):
+    """Where old factors fail or do not pay at once, the next steps are made with new ones."""
+    monkeypatch.setattr(kept_code, "TRIES", tries)
     zg = taut.problems.problem("zg-double")
-    given = {"step": 0.04, "method": "gauss-lobatto-8", "laws": None}
-    seen = np.array([books(zg.simulate(**given, duration=k * 0.04)) for k in range(1, 81)])
+    given = {"step": step, "method": "gauss-lobatto-8", "laws": None}
+    seen = np.array([books(zg.simulate(**given, duration=k * step)) for k in range(1, 81)])
     age, pause = seen[:, 0], seen[:, 2]
     assert pause.max() == kept_code.PAUSE
     begun = int(np.argmax(pause))
+    length = len(pause[begun : begun + 50])
+    assert length > 10
     assert np.all(np.diff(pause[begun : begun + 50]) == -1)
     assert np.all(age[begun : begun + 50] == 0)  # the next step takes new ones
 

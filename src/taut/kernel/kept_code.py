@@ -10,12 +10,8 @@ Where even the second step with the same factors costs more than new ones would 
 new ones are taken in each of the next `PAUSE` steps, before it is tried again.  A solve that has
 not converged after `TRIES` iterations begins once more, with new factors.
 
-With old factors the moves may fall quickly at first, when what is left of the guess is smooth, and
-slowly then.  So the largest `rate` m/last that these factors have shown, twice of it since they
-age, tells what the next move could be at most: that must be below round-off, too.
-
-Factors and the four numbers `age` (0 asks for new ones), `spent`, `pause` and `rate` are a part of
-the state, lane by lane, so that neither a run that is continued nor a trajectory in a batch depends
+Factors and the three numbers `age` (0 asks for new ones), `spent` and `pause` are a part of the
+state, lane by lane, so that neither a run that is continued nor a trajectory in a batch depends
 on where it was interrupted or who its neighbours are.
 """
 
@@ -28,7 +24,6 @@ from taut.kernel.newtons import BOOKS, Newton
 
 TRIES = 12
 PAUSE = 50.0
-NEXT = 1e-16  # what the next move may be
 
 
 class Keeper:
@@ -52,7 +47,7 @@ class Keeper:
         self.guess, self.iterations = guess, iterations
         self.space = "%space"
         books = (e.load(self.pointer, self.slot + i) for i in range(BOOKS))
-        self.age, self.spent, self.pause, self.rate = books
+        self.age, self.spent, self.pause = books
 
     def entered(self, symbols, values, before: str) -> tuple[list[str], str, str, str]:
         """(unknowns, lanes that are not to iterate, iterations so far, block) before the loop."""
@@ -84,7 +79,6 @@ class Keeper:
         self._renew(symbols, values, fresh)
         e.do(f"br label %{ready}")
         e.label(ready)
-        self.first = e.select(self.was, e.constant(0.0), self.rate)
         return z, idle, trips, ready
 
     def _renew(self, symbols, values, fresh: str) -> None:
@@ -114,11 +108,9 @@ class Keeper:
         e.functions.append((name, "ptr noalias readonly %in, ptr noalias %out", inner))
 
     def head(self, before: str, loop: str) -> None:
-        """The φ-nodes of the lanes that have converged, and of their rates."""
-        e, self.found, self.now = self.e, self.e.name(), self.e.name()
-        self.shown = e.name()
+        """The φ-node of the lanes that have converged."""
+        e, self.found = self.e, self.e.name()
         e.do(f"{self.found} = phi {e.mask} [ {self.good0}, %{before} ], [ {self.good}, %{loop} ]")
-        e.do(f"{self.now} = phi {e.type} [ {self.first}, %{before} ], [ {self.shown}, %{loop} ]")
 
     def factors(self) -> list[str]:
         """The factors, read anew in every iteration: there are more of them than registers.
@@ -130,17 +122,6 @@ class Keeper:
         first = e.put("load volatile i64, ptr %unknown, align 8")
         place = e.put(f"getelementptr double, ptr {self.pointer}, i64 {first}")
         return [e.load(place, self.slot + BOOKS + i) for i in range(count)]
-
-    def final(self, measure: str, last: str, excess: str, done: str) -> str:
-        """Whether the next move is below round-off at the rate that was seen so far."""
-        e = self.e
-        most = e.put(f"fmul {e.type} {e.constant(2.0)}, {self.now}")
-        small = e.compare("ole", e.put(f"fmul {e.type} {most}, {measure}"), e.constant(NEXT))
-        ratio = e.put(f"fdiv {e.type} {measure}, {last}")
-        idle = e.put(f"or {e.mask} {done}, {e.compare('ole', excess, e.constant(1.0))}")
-        worse = e.largest(ratio, self.now)
-        e.do(f"{self.shown} = select {e.mask} {idle}, {e.type} {self.now}, {e.type} {worse}")
-        return small
 
     def stopped(self, count: str, done: str, enough: str) -> str:
         """Lanes that end here: they have converged, or had their share of tries."""
@@ -189,7 +170,7 @@ class Keeper:
         # made > (price + spent)/age
         more = e.compare("ogt", e.put(f"fmul {e.type} {made}, {age}"), e.plus(price, spent))
         new = e.put(f"or {e.mask} {more}, {e.compare('ogt', pause, zero)}")
-        for i, value in enumerate((e.select(new, zero, age), spent, pause, self.shown)):
+        for i, value in enumerate((e.select(new, zero, age), spent, pause)):
             e.store(self.pointer, self.slot + i, value)
 
     def _kept(self) -> str:

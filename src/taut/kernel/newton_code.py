@@ -22,10 +22,11 @@ from __future__ import annotations
 import casadi as ca
 
 from taut.kernel.emit import Emitter, lean
-from taut.kernel.kept_code import NEXT, Keeper
+from taut.kernel.kept_code import Keeper
 from taut.kernel.newtons import Newton
 
 SMALL, FALLING, ROUNDOFF, STALLED, STALL_RATIO = 1e-8, 1e-3, 1e-14, 1e-7, 0.6
+NEXT = 1e-16  # what the next update may be
 FIRST = 1e-12  # enough in the first iteration, which no other tells how quickly it converges
 SURE = 1e-14  # the same where it converges by a factor that is not known yet
 BENT = 1e-11  # as SMALL, where equations are nonlinear in the velocities
@@ -99,8 +100,6 @@ def newton_loop(
             e.do(f"{b} = select {e.mask} {less}, {e.type} {x}, {e.type} {a}")
     e.do(f"{measured} = select {e.mask} {done}, {e.type} {last}, {e.type} {measure}")
     final = _final(e, measure, last, newton.simplified)
-    if keeper is not None:
-        final = e.put(f"and {e.mask} {final}, {keeper.final(measure, last, excess, done)}")
     near = e.put(f"and {e.mask} {e.compare('ole', measure, bound)}, {final}")
     enough = e.put(f"or {e.mask} {near}, {_stalled(e, measure, last, excess)}")
     if keeper is not None:  # a lane with an old matrix has fewer iterations than the others

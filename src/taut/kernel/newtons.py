@@ -36,7 +36,7 @@ DEEP = 4  # stages up to which the polynomial of the guess goes through two step
 PAYS = 4.3  # an iteration with a kept matrix must be cheaper by this: it takes more of them
 MODEST = 60  # unknowns up to which both are written down to find out
 DEAR, ROOM = 2.0, 4096  # factors are kept from step to step if they cost so many iterations
-BOOKS = 4  # numbers by which a step decides whether to keep them: see `kept_code`
+BOOKS = 3  # numbers by which a step decides whether to keep them: see `kept_code`
 
 
 @dataclass
