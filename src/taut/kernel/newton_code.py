@@ -12,9 +12,6 @@ stands before the loop.  Its updates fall by a constant factor, so that the next
 what no longer falls may converge slowly: it counts as noise only if rounding the largest
 coordinate explains it.  Where it fails, an iteration with the exact matrix is tried (see
 `taut.march.run`).
-
-A prepared iteration (a correction onto laws) may go on for ever where laws touch each other, a
-double root.  Then the iterate counts that it came to by the smallest move.
 """
 
 from __future__ import annotations
@@ -22,10 +19,9 @@ from __future__ import annotations
 import casadi as ca
 
 from taut.kernel.emit import Emitter, lean
-from taut.kernel.newtons import Newton
+from taut.kernel.newtons import NEXT, Newton
 
 SMALL, FALLING, ROUNDOFF, STALLED, STALL_RATIO = 1e-8, 1e-3, 1e-14, 1e-7, 0.6
-NEXT = 1e-16  # what the next update may be
 FIRST = 1e-12  # enough in the first iteration, which no other tells how quickly it converges
 SURE = 1e-14  # the same where it converges by a factor that is not known yet
 BENT = 1e-11  # as SMALL, where equations are nonlinear in the velocities
@@ -47,8 +43,19 @@ def newton_loop(
     """
     symbols, values = [*(x for x, _ in known), newton.start], [*(x for _, x in known), guess]
     outputs = [newton.change, newton.measure, newton.noise if newton.simplified else STALLED]
+    if newton.peeled:
+        both = ca.vertcat(newton.change, newton.measure)
+        outputs.append(ca.substitute(both, newton.unknowns, newton.start))
+    if newton.enough is not None:
+        outputs.append(newton.enough)
     function = lean(ca.Function("newton", [*symbols, newton.unknowns], outputs))
     graph, early = e.staged(function, [*values, []], {len(symbols)})
+    begun = e.constant(NEVER)
+    if newton.peeled:
+        *moves, begun = graph.found(early, 3)
+        guess = [e.plus(a, b) for a, b in zip(guess, moves, strict=True)]
+        iterations = e.plus(iterations, e.constant(1.0))
+    enough = "" if newton.enough is None else graph.found(early, len(outputs) - 1)[0]
     loop, after = f"newton{index}", f"solved{index}"
     z, z_next = ([e.name() for _ in guess] for _ in range(2))
     last, measured, done, done_next = (e.name() for _ in range(4))
@@ -57,30 +64,17 @@ def newton_loop(
     e.label(loop)
     for a, b, g in zip(z, z_next, guess, strict=True):
         e.do(f"{a} = phi {e.type} [ {g}, %{before} ], [ {b}, %{loop} ]")
-    best, best_next = ([e.name() for _ in guess] for _ in range(2))
-    least, least_next = e.name(), e.name()
-    if newton.prepared:
-        e.do(
-            f"{least} = phi {e.type} [ {e.constant(NEVER)}, %{before} ], [ {least_next}, %{loop} ]"
-        )
-        for a, b, g in zip(best, best_next, guess, strict=True):
-            e.do(f"{a} = phi {e.type} [ {g}, %{before} ], [ {b}, %{loop} ]")
-    e.do(f"{last} = phi {e.type} [ {e.constant(NEVER)}, %{before} ], [ {measured}, %{loop} ]")
+    e.do(f"{last} = phi {e.type} [ {begun}, %{before} ], [ {measured}, %{loop} ]")
     e.do(f"{done} = phi {e.mask} [ {e.splat('false')}, %{before} ], [ {done_next}, %{loop} ]")
     e.do(f"{trips} = phi {e.type} [ {iterations}, %{before} ], [ {trips_next}, %{loop} ]")
     e.do(f"{count} = phi i64 [ 0, %{before} ], [ {count_next}, %{loop} ]")
     bound = _bound(e, last, newton)
-    change, (measure,), (noise,) = graph.emit_late(e, [*values, z], early)
+    change, (measure,), (noise,), *_ = graph.emit_late(e, [*values, z], early)
     for a, b, d in zip(z, z_next, change, strict=True):
         moved = e.put(f"fadd {e.type} {a}, {d}")
         e.do(f"{b} = select {e.mask} {done}, {e.type} {a}, {e.type} {moved}")
-    if newton.prepared:
-        less = e.compare("olt", measure, least)
-        e.do(f"{least_next} = select {e.mask} {less}, {e.type} {measure}, {e.type} {least}")
-        for a, b, x in zip(best, best_next, z_next, strict=True):
-            e.do(f"{b} = select {e.mask} {less}, {e.type} {x}, {e.type} {a}")
     e.do(f"{measured} = select {e.mask} {done}, {e.type} {last}, {e.type} {measure}")
-    final = _final(e, measure, last, newton.simplified)
+    final = _final(e, measure, last, newton, enough)
     near = e.put(f"and {e.mask} {e.compare('ole', measure, bound)}, {final}")
     enough = e.put(f"or {e.mask} {near}, {_stalled(e, measure, last, noise)}")
     e.do(f"{done_next} = or {e.mask} {done}, {enough}")
@@ -91,9 +85,6 @@ def newton_loop(
     within = e.put(f"icmp ult i64 {count_next}, {LIMIT}")
     e.do(f"br i1 {e.put(f'and i1 {busy}, {within}')}, label %{loop}, label %{after}")
     e.label(after)
-    if newton.prepared:
-        pairs = zip(z_next, best_next, strict=True)
-        return [e.select(done_next, a, b) for a, b in pairs], e.splat("true"), trips_next, after
     return z_next, done_next, trips_next, after
 
 
@@ -110,14 +101,15 @@ def _bound(e: Emitter, last: str, newton: Newton) -> str:
     return e.select(e.compare("oge", last, e.constant(NEVER)), first, quick)
 
 
-def _final(e: Emitter, measure: str, last: str, simplified: bool) -> str:
+def _final(e: Emitter, measure: str, last: str, newton: Newton, enough: str) -> str:
     """Whether the next update would be below round-off: see the module's head."""
     power = e.put(f"fmul {e.type} {measure}, {measure}")
     before = last
-    if not simplified:
+    if not newton.simplified:
         power = e.put(f"fmul {e.type} {measure}, {power}")
         before = e.put(f"fmul {e.type} {last}, {last}")
-    return e.compare("ole", power, e.put(f"fmul {e.type} {before}, {e.constant(NEXT)}"))
+    falls = e.compare("ole", power, e.put(f"fmul {e.type} {before}, {e.constant(NEXT)}"))
+    return e.put(f"and {e.mask} {falls}, {e.compare('ole', measure, enough)}") if enough else falls
 
 
 def _stalled(e: Emitter, measure: str, last: str, noise: str) -> str:

@@ -1,12 +1,12 @@
 """The Newton iterations of a fused step: their matrix, their measure and their guess.
 
 The matrix of a solve for several stages is simplified: taken at the guess, with multipliers left
-out, it is factorised once; `thorough` asks for the exact one in every iteration instead.  A
-`prepared` solve has residuals whose derivative is near the unit matrix, and takes that.
+out, it is factorised once; `thorough` asks for the exact one in every iteration instead.
 """
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,8 @@ HISTORY = 3  # values of each Newton unknown that the guess is extrapolated from
 ROUNDED, NOISE = 16 * 2.0**-52, 1e-7  # what rounding does to coordinates; noise is never more
 DEEP = 4  # stages up to which the polynomial of the guess goes through two steps
 PAYS = 4.3  # an iteration with a kept matrix must be cheaper by this: it takes more of them
+NEXT = 1e-16  # what the next update may be
+SLOW = 1e-3  # the factor by which multipliers follow an inner iteration
 MODEST = 60  # unknowns up to which both are written down to find out
 
 
@@ -31,8 +33,8 @@ MODEST = 60  # unknowns up to which both are written down to find out
 class Newton:
     """One Newton iteration: z ← z + change(z), watched by `measure`.
 
-    A `simplified` one has a matrix that depends on the guess `start` instead of z, a `prepared` one
-    needs none, and its best iterate counts if it does not converge.
+    A `simplified` one has a matrix that depends on the guess `start` instead of z; a `peeled` one
+    shares with it what it computes at the guess.
 
     `curved` says that the equations are nonlinear even for h → 0 (a Lagrangian not quadratic in the
     velocities).  Then a move h·Δv that is small says little about what is left of Δv, and the
@@ -48,65 +50,194 @@ class Newton:
     curved: bool
     start: SX
     simplified: bool
-    prepared: bool
     noise: SX  # what rounding of the largest coordinate may do to the measure
+    peeled: bool = False  # whether the first iteration stands before the loop
+    # Where parts of a simplified iteration may converge by the factor `SLOW`: the measure from
+    # which they are done, too.
+    enough: SX | None = None
+
+    @property
+    def slots(self) -> int:
+        """Numbers that are remembered for the next step."""
+        return self.history.numel()
+
+    def first_memory(self, guess: SX) -> SX:
+        """What is remembered before the first step."""
+        return ca.repmat(guess, HISTORY)
+
+    def remembered(self, z: list[str], old: list[str]) -> list[str]:
+        """What is remembered after a step."""
+        return [*z, *old[: (HISTORY - 1) * len(z)]]
+
+    def last(self, memory: np.ndarray) -> np.ndarray:
+        """The solution of the last step."""
+        return memory[: self.unknowns.numel()]
+
+    @property
+    def everything(self) -> SX:
+        """All that it depends on."""
+        return ca.vertcat(self.residual, self.change, self.measure)
+
+
+@dataclass
+class Solve:
+    """Pairs (unknown, residual), and the velocity by which Newton is watched."""
+
+    pairs: list[tuple[SX, SX]]
+    watch: SX
+
+
+@dataclass
+class Piece:
+    """What is left of a solve when all that is affine has been eliminated."""
+
+    z: SX
+    residual: SX
+    watch: SX
+
+
+@dataclass
+class Joint:
+    """Solves of an inner method, with unknowns around them, in one iteration.
+
+    A round goes through `before`, the solves and `after` in turn; each sees what those before it
+    have found.  Others than solves are (unknown, change, residual).  The change has `factors`
+    (symbols, values) in it that are taken at the first round.  `moves` are unknowns, symbols for
+    their changes, and the velocities that these make.
+    """
+
+    before: tuple[SX, SX, SX]
+    solves: list[Solve]
+    after: list[tuple[SX, SX, SX]]
+    factors: tuple[SX, SX]
+    moves: tuple[SX, SX, list[SX]]
+
+    @property
+    def others(self) -> list[tuple[SX, SX, SX]]:
+        """All that is no solve."""
+        return [x for x in (self.before, *self.after) if x[0].numel()]
 
 
 def newton_of(
-    step: FusedStep,
-    index: int,
-    z: SX,
-    residual: SX,
-    watch: SX,
-    solved: _Solved,
-    back: int,
-    thorough: bool,
-    prepared: bool,
+    step: FusedStep, index: int, piece: Piece, solved: _Solved, back: int, thorough: bool
 ) -> Newton:
     """The iteration for what is left of a solve; `back` steps may be extrapolated from."""
-    count = z.numel()
-    slope, start = ca.jacobian(residual, z), SX.sym(f"start{index}", count)
-    response = ca.jacobian(watch, z)
-    bent = curved(slope, z, step.h, ca.substitute(response, step.h, SX(0)).is_zero())
-    own, members = entries(z), [x for x, nodes in step.families if len(nodes) > 1]
-    several = any(entries(symbols[0]) <= own for symbols in members)
-    prepared = prepared and not thorough
-    simplified = (several and not bent and not thorough) or prepared
-    if prepared:
-        change = -residual
-    elif simplified:
-        kept = _simplified(slope, z, start, step.multipliers)
-        change = _eliminated(kept, residual, step.h)
-        if count <= MODEST:  # otherwise it always pays
-            exact = _eliminated(slope, residual, step.h)
-            simplified = operations(exact, z) > PAYS * operations(change, z)
-            change = change if simplified else exact
-    else:
-        change = _eliminated(slope, residual, step.h)
-    # h·|Δwatch| against the size of each coordinate; a sum, so that a NaN is not lost.
-    moves = ca.fabs(step.move) + step.floor
-    sizes = ca.fabs(step.q) + moves
+    z, count = piece.z, piece.z.numel()
+    start = SX.sym(f"start{index}", count)
+    change, bent, simplified = _change(step, piece, start, thorough)
     # What converges by a factor stops where it is told to: velocities themselves are to be exact.
-    against = moves if simplified else sizes
-    weights = ca.fabs(step.h) / against
-    noise = ca.fmin(ROUNDED * ca.mmax(sizes) * ca.sum1(1 / against), NOISE)
-    if prepared:  # nearly dependent rows magnify rounding; it does not converge slowly
-        noise = SX(NOISE)
-    if ca.depends_on(response, z):
-        measure = ca.dot(ca.fabs(ca.mtimes(response, change)), weights)
-    else:  # the bound Σ |Δzⱼ| Σ |∂watchᵢ/∂zⱼ| wᵢ costs less, since the inner sum is a constant
-        measure = ca.dot(ca.fabs(change), ca.mtimes(ca.fabs(response).T, weights))
+    weights, noise = _weights(step, simplified)
+    measure = _measure(piece, change, weights)
     history = SX.sym(f"m{index}", HISTORY * count)
     # Where steps are coarse, polynomials of high degree lead astray; what is kept has a way out.
     guess = _extrapolated(z, history, step.families, back if simplified else 0)
-    if prepared:  # what is left to correct is noise, of which nothing can be extrapolated
-        guess = SX.zeros(count)
     # Sums of earlier solves have no value of their own while Newton iterates.
-    whole = solved.resolved(ca.vertcat(residual, change, measure))
+    whole = solved.resolved(ca.vertcat(piece.residual, change, measure))
     parts = whole[:count], whole[count : 2 * count], whole[2 * count :]
+    return Newton(z, parts[0], history, guess, parts[1], parts[2], bent, start, simplified, noise)
+
+
+def joint_of(
+    step: FusedStep,
+    index: int,
+    joint: Joint,
+    pieces: list[Piece],
+    solved: _Solved,
+    back: int,
+    thorough: bool,
+) -> Newton:
+    """The iteration of a `Joint`; a thorough one is Newton's, in all unknowns at once."""
+    inner = [(piece.z, piece.residual, piece.residual) for piece in pieces]
+    every = [x for x in (joint.before, *inner, *joint.after) if x[0].numel()]
+    z, residual = (ca.vertcat(*(x[i] for x in every)) for i in (0, 2))
+    residual, start = solved.resolved(residual), SX.sym(f"start{index}", z.numel())
+    place = {z[i].element_hash(): i for i in range(z.numel())}
+
+    def at(unknowns: SX) -> list[int]:
+        return [place[unknowns[i].element_hash()] for i in range(unknowns.numel())]
+
+    own = [_change(step, piece, start[at(piece.z)], False) for piece in pieces]
+    if thorough:
+        change = ca.densify(_eliminated(ca.jacobian(residual, z), residual, step.h))
+    else:
+        first = bool(joint.before[0].numel())
+        parts = [(u, c) for u, c, _ in every]
+        parts[first : first + len(own)] = [
+            (piece.z, change) for piece, (change, _, _) in zip(pieces, own, strict=True)
+        ]
+        change = _round(parts, first + len(own), joint.factors, solved, start)
+    weights, rounding = _weights(step, True)
+    measure = SX(0)
+    for piece in pieces:
+        measure = measure + solved.resolved(_measure(piece, change[at(piece.z)], weights))
+    unknowns, symbols, velocities = joint.moves
+    for velocity in velocities:
+        moved = ca.substitute(solved.resolved(velocity), symbols, change[at(unknowns)])
+        measure = measure + ca.dot(ca.fabs(moved), weights)
+    history = SX.sym(f"m{index}", HISTORY * z.numel())
+    guess = _extrapolated(z, history, step.families, 0 if thorough else back)
+    bent = any(curves for _, curves, _ in own)
     return Newton(
-        z, parts[0], history, guess, parts[1], parts[2], bent, start, simplified, prepared, noise
+        z, residual, history, guess, change, measure, bent, start, not thorough, SX(NOISE),
+        peeled=not thorough, enough=ca.fmax(rounding, NEXT / SLOW) if pieces else None,
     )  # fmt: skip
+
+
+def _round(
+    parts: list[tuple[SX, SX]], first: int, factors: tuple[SX, SX], solved: _Solved, start: SX
+) -> SX:
+    """The changes of a round, of (unknown, change) in turn.
+
+    Each of the first has what those before it have found in it, and so have the rest, all at once,
+    and their factors, which are those of the round at `start`.
+    """
+    z = ca.vertcat(*(u for u, _ in parts))
+    ends = list(itertools.accumulate((u.numel() for u, _ in parts), initial=0))
+    shown = ca.densify(solved.resolved(ca.vertcat(*(c for _, c in parts), factors[1])))
+    for k in range(first):  # what follows is written with what has been found
+        later = shown[ends[k + 1] :]
+        found = parts[k][0] + shown[ends[k] : ends[k + 1]]
+        shown = ca.vertcat(shown[: ends[k + 1]], ca.substitute(later, parts[k][0], found))
+    kept = ca.substitute(shown[ends[-1] :], z, start)
+    return ca.densify(ca.substitute(shown[: ends[-1]], factors[0], kept))
+
+
+def _change(step: FusedStep, piece: Piece, start: SX, thorough: bool) -> tuple[SX, bool, bool]:
+    """Newton's update, whether the equations are curved, and whether its matrix is simplified."""
+    z, residual = piece.z, piece.residual
+    slope, response = ca.jacobian(residual, z), ca.jacobian(piece.watch, z)
+    bent = curved(slope, z, step.h, ca.substitute(response, step.h, SX(0)).is_zero())
+    own, members = entries(z), [x for x, nodes in step.families if len(nodes) > 1]
+    several = any(entries(symbols[0]) <= own for symbols in members)
+    if not several or bent or thorough:
+        return _eliminated(slope, residual, step.h), bent, False
+    change = _eliminated(_simplified(slope, z, start, step.multipliers), residual, step.h)
+    if z.numel() <= MODEST:  # otherwise it always pays
+        exact = _eliminated(slope, residual, step.h)
+        if operations(exact, z) <= PAYS * operations(change, z):
+            return exact, bent, False
+    return change, bent, True
+
+
+def _weights(step: FusedStep, moved: bool) -> tuple[SX, SX]:
+    """What velocities are multiplied by: h over the move of a coordinate, or over its size.
+
+    And what rounding the largest coordinate does to the sum.
+    """
+    moves = ca.fabs(step.move) + step.floor
+    sizes = ca.fabs(step.q) + moves
+    against = moves if moved else sizes
+    noise = ca.fmin(ROUNDED * ca.mmax(sizes) * ca.sum1(1 / against), NOISE)
+    return ca.fabs(step.h) / against, noise
+
+
+def _measure(piece: Piece, change: SX, weights: SX) -> SX:
+    """The sum of h·|Δwatch|, relative to the coordinates; a sum, so that a NaN is not lost."""
+    response = ca.jacobian(piece.watch, piece.z)
+    if ca.depends_on(response, piece.z):
+        return ca.dot(ca.fabs(ca.mtimes(response, change)), weights)
+    # The bound Σ |Δzⱼ| Σ |∂watchᵢ/∂zⱼ| wᵢ costs less, since the inner sum is a constant.
+    return ca.dot(ca.fabs(change), ca.mtimes(ca.fabs(response).T, weights))
 
 
 def _eliminated(slope: SX, residual: SX, h: SX) -> SX:
