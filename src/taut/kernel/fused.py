@@ -10,9 +10,10 @@ left out, it is factorised once.  `thorough` asks for the exact matrix in every 
 State of a step, in this order: q, p and v (the result, p and v tangent), the compensation of q,
 the carried momentum (which may lack the part that makes p tangent), its compensation, the last
 move of q, the floor of each coordinate (the smallest size that matters), and for every sub-step
-and every Newton unknown its last three values.  Then the vectors that the method remembers, if
-any; and where steps vary, a clock: the time, its compensation, and the density ρ that makes the
-next step h/ρ long.  What a run holds on to (`held`) follows the vectors that it remembers.
+and every Newton unknown its last three values, and of corrections to round-off the last one.  Then
+the vectors that the method remembers, if any; and where steps vary, a clock: the time, its
+compensation, and the density ρ that makes the next step h/ρ long.  What a run holds on to (`held`)
+follows the vectors that it remembers.
 """
 
 from __future__ import annotations

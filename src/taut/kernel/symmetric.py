@@ -81,7 +81,7 @@ class Beginning:
     """The surface at y₀: where to leave it, and by which laws."""
 
     def __init__(self, step: FusedStep, surface: Surface) -> None:
-        n, t = surface.n, step.t
+        t = step.t
         self.y = y = step.q
         if not surface.flow:
             self.y = y = ca.vertcat(step.q, step.v if surface.lagrangian else step.p)
@@ -104,7 +104,6 @@ class Beginning:
             for m, j in enumerate(laws):
                 taken = products(share, ca.vertcat(*(gram.a[j][tie] for tie in ties)))
                 self.squares[k][m] = gram.a[i][j] - taken
-        self.n = n
 
     def _good(self, step: FusedStep, surface: Surface, gram: Gram) -> SX:
         """1 for laws that do not depend on the others here, else 0."""
