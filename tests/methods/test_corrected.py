@@ -390,6 +390,44 @@ def test_continued_read_between_steps_and_in_a_batch(method):
         np.testing.assert_array_equal(one, swing(method, q0=q0).q)
 
 
+@pytest.mark.parametrize(
+    "options", [{}, {"iterate": True}, {"symmetric": True}], ids=["one", "iterated", "symmetric"]
+)
+def test_lanes_branch_together_and_stay_alone(options):
+    """A circle, where laws depend on each other, beside ellipses, where they do not."""
+    method = taut.Corrected("rattle", ALL[:3], **options)
+    speeds = [1.0, 1.2, 0.9, 1.0, 1.1]
+    run = {"q0": [1, 0], "duration": 6, "step": 0.05, "method": method}
+    many = taut.simulate(KEPLER, **run | {"v0": [[0, s] for s in speeds], "q0": [[1, 0]] * 5})
+    for one, s in zip(many.q, speeds, strict=True):
+        np.testing.assert_array_equal(one, taut.simulate(KEPLER, **run, v0=[0, s]).q)
+
+
+@pytest.mark.parametrize(
+    ("model", "laws", "start"),
+    [(KEPLER, ALL[:3], ORBIT), (SPHERICAL, BALL_LAWS, SWING), (BODY.system, BODY_LAWS, None)],
+    ids=["kepler", "ball", "body"],
+)
+@pytest.mark.parametrize("base", ["rattle", "gauss-lobatto-4"])
+def test_the_exact_matrix_finds_the_same_symmetric_step(model, laws, start, base):
+    """Rounds through the step and the multipliers, and Newton for everything at once."""
+    method = taut.Corrected(base, laws, symmetric=True).fitted(model, {})
+    step = workshop(model).step(method, keep=tuple(range(model.c)))
+    assert step.simplified
+    assert not step.thorough.simplified
+    assert step.thorough.slots == step.slots
+    mechanics, none = workshop(model).mechanics, np.zeros(0)
+    if start is None:
+        q, p = np.array([1, 0.5, 0.2]), np.zeros(3)
+        v = mechanics.velocity(q, p, 0.0, none)
+    else:
+        q, v = np.array(start["q0"], float), np.array(start["v0"], float)
+        p = mechanics.momentum(q, v, 0.0, none)
+    one, other = (one_step(x, q, v, p, 0.0, 0.02, none)[0] for x in (step, step.thorough))
+    assert np.abs(one - q).max() > 1e-3
+    np.testing.assert_allclose(one, other, rtol=0, atol=1e-14)
+
+
 def test_what_is_held_is_what_the_run_began_with():
     """One correction leaves 1e−6 here: between its steps a run goes on towards its own start."""
     method = taut.Corrected("rk4", [ENERGY])

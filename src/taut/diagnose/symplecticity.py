@@ -62,7 +62,8 @@ class Linearised:
         self._inputs = [
             program.inputs[name] for name in ("q", "cq", "p", "v", "t", "t1", "h", "par")
         ]
-        blocks = [ca.jacobian(a, b) for a in (y, residual) for b in (ca.vertcat(x, s), z)]
+        both = (program.explicit(y), program.explicit(residual))
+        blocks = [ca.jacobian(a, b) for a in both for b in (ca.vertcat(x, s), z)]
         self._function = ca.Function("linearised", [*self._inputs, inherited, z], blocks)
         self._z = z.numel()
 

@@ -140,6 +140,11 @@ class Emitter:
         bits = self.put(f"bitcast {self.mask} {mask} to i{self.lanes}")
         return self.put(f"icmp eq i{self.lanes} {bits}, -1")
 
+    def likely(self, bit: str) -> str:
+        """The same i1, which is expected to be set."""
+        self.declared.add("declare i1 @llvm.expect.i1(i1, i1)")
+        return self.put(f"call i1 @llvm.expect.i1(i1 {bit}, i1 true)")
+
     def splat(self, bit: str) -> str:
         """A constant mask."""
         return bit if self.lanes == 1 else "<" + ", ".join([f"i1 {bit}"] * self.lanes) + ">"
@@ -214,6 +219,12 @@ class Graph:
         values: dict[int, str] = {}
         self._run(e, inputs, values, [k for k in range(len(self.op)) if not self.late[k]])
         return values
+
+    def found(self, values: dict[int, str], output: int) -> list[str]:
+        """An output that `emit_early` has come to."""
+        every = ((self.extra[k], k) for k, op in enumerate(self.op) if op == ca.OP_OUTPUT)
+        entries = sorted((x[1], k) for x, k in every if x[0] == output)  # type: ignore[index]
+        return [values[self.args[k][0]] for _, k in entries]
 
     def emit_late(
         self, e: Emitter, inputs: list[list[str]], values: dict[int, str]

@@ -10,9 +10,10 @@ left out, it is factorised once.  `thorough` asks for the exact matrix in every 
 State of a step, in this order: q, p and v (the result, p and v tangent), the compensation of q,
 the carried momentum (which may lack the part that makes p tangent), its compensation, the last
 move of q, the floor of each coordinate (the smallest size that matters), and for every sub-step
-and every Newton unknown its last three values.  Then the vectors that the method remembers, if
-any; and where steps vary, a clock: the time, its compensation, and the density ρ that makes the
-next step h/ρ long.  What a run holds on to (`held`) follows the vectors that it remembers.
+and every Newton unknown its last three values, and of corrections to round-off the last one.  Then
+the vectors that the method remembers, if any; and where steps vary, a clock: the time, its
+compensation, and the density ρ that makes the next step h/ρ long.  What a run holds on to (`held`)
+follows the vectors that it remembers.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import numpy as np
 import sympy as sp
 
 from taut.errors import ModelError
+from taut.kernel.branches import Choice, Polish
 from taut.kernel.correction import correct
 from taut.kernel.eliminate import (
     entries,
@@ -35,12 +37,13 @@ from taut.kernel.eliminate import (
     written_out,
 )
 from taut.kernel.evaluate import AtPoints
-from taut.kernel.newtons import HISTORY, Newton, newton_of
+from taut.kernel.newtons import Joint, Newton, Piece, Solve, joint_of, newton_of
 from taut.kernel.operators import Operators, column, translated
 from taut.methods.base import Method, Step, handed_on
 from taut.model.system import System
 
 SX = ca.SX
+Parts = tuple[SX, ...]
 HEAD = 8  # vectors of length n at the beginning of the state
 CLOCK = 3  # numbers at the end of the state where steps vary: t, its compensation, the density
 
@@ -51,11 +54,12 @@ class FusedProgram:
 
     n: int
     inputs: dict[str, SX]
-    newtons: list[Newton]
+    nodes: list[Newton | Choice | Polish]
     q1: SX
     p1: SX
     dq: SX
     dp: SX
+    parts: tuple[Parts, Parts]  # of dq and dp, in the order in which they are added
     v1: SX
     tangent: SX
     ends: dict[str, SX]
@@ -74,18 +78,28 @@ class FusedProgram:
 
     @property
     def symbols(self) -> dict[str, SX]:
-        """The inputs, and what Newton finds."""
-        return self.inputs | {f"z{i}": newton.unknowns for i, newton in enumerate(self.newtons)}
+        """The inputs, and what the nodes find."""
+        return self.inputs | {f"z{i}": node.unknowns for i, node in enumerate(self.nodes)}
+
+    @property
+    def newtons(self) -> list[Newton | Polish]:
+        """What is iterated."""
+        return [node for node in self.nodes if not isinstance(node, Choice)]
+
+    def explicit(self, expression: SX) -> SX:
+        """An expression with choices written out."""
+        choices = [node for node in self.nodes if isinstance(node, Choice)]
+        return written_out(expression, [(choice.unknowns, choice.value) for choice in choices])
 
     @property
     def memory(self) -> int:
         """Slots remembered from step to step, of each sub-step: for guesses, and factors kept."""
-        return self.inputs["memory"].numel() + self.room
+        return sum(node.slots for node in self.nodes) + self.room
 
     @property
     def room(self) -> int:
         """Slots for factors that are kept from step to step."""
-        return sum(newton.room for newton in self.newtons)
+        return sum(node.room for node in self.nodes if isinstance(node, Newton))
 
     @property
     def slots(self) -> int:
@@ -116,14 +130,12 @@ class FusedProgram:
     @property
     def simplified(self) -> bool:
         """Whether an iteration with the exact matrix may succeed where this one fails."""
-        return any(newton.simplified for newton in self.newtons)
+        return any(node.simplified for node in self.nodes)
 
     @property
     def needs_velocity(self) -> bool:
         """Whether a step depends on the velocity that the one before it found."""
-        solved = [
-            x for newton in self.newtons for x in (newton.residual, newton.change, newton.measure)
-        ]
+        solved = [node.everything for node in self.nodes]
         ends = (self.dq, self.dp, self.v1, self.tangent, self.handed)
         return ca.depends_on(ca.vertcat(*solved, *ends), self.inputs["v"])
 
@@ -152,9 +164,8 @@ class FusedProgram:
         """What Newton found in the last step, read off the state's memory."""
         at, found = HEAD * self.n, []
         for newton in self.newtons:
-            size = newton.unknowns.numel()
-            found.append(state[at : at + size])
-            at += HISTORY * size
+            found.append(newton.last(state[at : at + newton.slots]))
+            at += newton.slots
         return np.concatenate(found) if found else np.zeros(0)
 
 
@@ -180,14 +191,13 @@ class FusedStep:
         self.multipliers: set[int] = set()
         self.sums: list[tuple[SX, SX]] = []
         self.changes: list[tuple[SX, SX]] = []
-        self.solves: list[list[tuple[SX, SX]]] = []
-        self.watches: list[SX] = []
-        self.prepared: list[bool] = []
+        self.tasks: list[Solve | Joint | Choice | Polish] = []
         self.tables: dict[str, SX] = {}
         self.remembered: dict[str, SX] = {}
         self.holding: list[tuple[SX, sp.Expr]] = []
         self.last = SX.sym("last") if parts > 1 else SX(1)
         self.end: dict[str, SX] = {}
+        self.parts: tuple[Parts, Parts] | None = None
 
     def __getattr__(self, name: str) -> Any:
         """The mechanics: link, force, g, push and the other operators of the system."""
@@ -211,11 +221,28 @@ class FusedStep:
         n = self.operators.n
         return self.tables.setdefault(name, SX.sym(name, n, n if cols == "q" else 1))
 
-    def solve(self, *pairs: tuple[SX, SX], watch: SX, prepared: bool = False) -> None:
-        """`prepared` residuals have a derivative near the unit matrix, which serves Newton."""
-        self.solves.append(list(pairs))
-        self.watches.append(watch)
-        self.prepared.append(prepared)
+    def solve(self, *pairs: tuple[SX, SX], watch: SX) -> None:
+        self.tasks.append(Solve(list(pairs), watch))
+
+    def choose(self, usual: SX, condition: SX, rare: SX) -> SX:
+        """`usual` where `condition` holds, else `rare`; see `taut.kernel.branches`."""
+        symbol = SX.sym("chosen", usual.numel())
+        self.tasks.append(Choice(symbol, ca.densify(usual), condition, ca.densify(rare)))
+        return symbol
+
+    def polish(self, polish: Polish) -> None:
+        self.tasks.append(polish)
+
+    @property
+    def solves(self) -> list[list[tuple[SX, SX]]]:
+        """The pairs of all solves."""
+        found = []
+        for task in self.tasks:
+            if isinstance(task, Solve):
+                found.append(task.pairs)
+            elif isinstance(task, Joint):
+                found += [*(x.pairs for x in task.solves), [(u, r) for u, _, r in task.others]]
+        return found
 
     def moved(self, dq: SX) -> SX:
         return self._sum(dq, self.q + (self.carry + dq))
@@ -247,7 +274,11 @@ class FusedStep:
     def corrected(self, inner: Method, laws, **options: Any) -> None:
         correct(self, inner, laws, **options)
 
-    def advance(self, *, q: SX, p: SX, v: SX, tangent: SX | None = None, remember=None) -> None:
+    def advance(
+        self, *, q: SX, p: SX, v: SX, tangent: SX | None = None, remember=None, parts=None
+    ) -> None:
+        """`parts` of q and p are added one after the other: the last of them is known last."""
+        self.parts = parts
         tangent = SX.zeros(self.operators.n) if tangent is None else tangent
         held = [symbol for symbol, _ in self.holding]
         handed = ca.vertcat(SX(0, 1), *handed_on(self.remembered, remember), *held)
@@ -286,14 +317,21 @@ def fuse(
     _check(step, method)
     solved = _Solved(step)
     back = 0 if len(method.substeps) > 1 else 1 if method.pace is not None else 2
-    newtons: list[Newton] = []
-    for pairs, watch, ready in zip(step.solves, step.watches, step.prepared, strict=True):
+    nodes: list[Newton | Choice | Polish] = []
+    for task in step.tasks:
+        if isinstance(task, Choice | Polish):
+            nodes.append(task.resolved(solved.resolved))
+            continue
+        solves = task.solves if isinstance(task, Joint) else [task]
         try:
-            left = solved.reduced(pairs, watch)
-            if left is not None:
-                made = newton_of(step, len(newtons), *left, solved, back, thorough, ready)
-                newtons.append(made)
+            left = [solved.reduced(one.pairs, one.watch) for one in solves]
+            pieces = [Piece(*found) for found in left if found is not None]
+            if isinstance(task, Joint):
+                nodes.append(joint_of(step, len(nodes), task, pieces, solved, back, thorough))
+            elif pieces:
+                nodes.append(newton_of(step, len(nodes), pieces[0], solved, back, thorough))
         except (ZeroDivisionError, np.linalg.LinAlgError) as error:
+            pairs = [pair for one in solves for pair in one.pairs]
             raise _unsolvable(system, method, pairs) from error
     end = solved.at_the_end()
     result = {name: SX.sym(name, operators.n) for name in ("q", "p", "v")}
@@ -301,7 +339,7 @@ def fuse(
         "q": step.q, "cq": step.carry, "p": step.p, "v": step.v, "move": step.move,
         "floor": step.floor, "t": step.t, "t1": step.t1, "h": step.h,
         "par": ca.vertcat(operators.par, *(ca.vec(table.T) for table in step.tables.values())),
-        "memory": ca.vertcat(*(newton.history for newton in newtons)),
+        "memory": ca.vertcat(*(node.history for node in nodes)),
     }  # fmt: skip
     if step.remembered or step.holding:
         assert method.pace is None or not step.remembered
@@ -312,17 +350,18 @@ def fuse(
     return FusedProgram(
         n=operators.n,
         inputs=inputs,
-        newtons=newtons,
+        nodes=nodes,
         q1=end.q1,
         p1=end.p1,
         dq=end.dq,
         dp=end.dp,
+        parts=end.parts,
         v1=end.v1,
         tangent=end.tangent,
         ends=result,
         monitors=_monitors(system, step, *result.values()),
         condition=SX(1) if chart is None else _condition(step, result["q"], step.t1),
-        guesses=AtPoints(_guesses(step, newtons)),
+        guesses=AtPoints(_guesses(step, nodes)),
         conservative=system.conservative,
         charted=chart is not None,
         tables={name: table.shape for name, table in step.tables.items()},
@@ -352,6 +391,7 @@ def _check(step: FusedStep, method: Method) -> None:
             received="no such call",
         )
     solved = set().union(set(), *(entries(u) for pairs in step.solves for u, _ in pairs))
+    solved |= set().union(set(), *(entries(x.unknowns) for x in step.tasks if type(x) is Polish))
     used = [step.end[name] for name in ("dq", "dp", "v", "tangent", "handed")]
     used += [r for pairs in step.solves for _, r in pairs] + [value for _, value in step.sums]
     met = entries(ca.vertcat(*(ca.vec(x) for x in used)))
@@ -446,11 +486,21 @@ class _Solved:
         before_p = [(s, e) for s, e in self.step.sums if s is not q1]
         before_end = [(s, e) for s, e in before_p if s is not p1]
         dp = column(self.resolved(end["dp"], before_p))
+        parts = ((dq,), (dp,))
+        if self.step.parts is not None:
+            one, other = self.step.parts
+            parts = (self._each(one, None), self._each(other, before_p))
         v1, tangent, handed = (
             column(self.resolved(end[name], before_end)) for name in ("v", "tangent", "handed")
         )
         q1, p1 = (SX.sym("unused", n) if s is None else s for s in (q1, p1))
-        return _End(q1, p1, dq, dp, v1, tangent, handed)
+        return _End(q1, p1, dq, dp, v1, tangent, handed, parts)
+
+    def _each(self, parts: Parts, sums: list[tuple[SX, SX]] | None) -> Parts:
+        """Parts of an increment, as far as they are known."""
+        both = column(self.resolved(ca.vertcat(*parts), sums))
+        size = parts[0].numel()
+        return both[:size], both[size:]
 
     def _symbol(self, change: SX) -> SX | None:
         """The symbol of the sum with this increment, if the method asked for it."""
@@ -466,13 +516,18 @@ class _End:
     v1: SX
     tangent: SX
     handed: SX
+    parts: tuple[Parts, Parts]
 
 
-def _guesses(step: FusedStep, newtons: list[Newton]) -> ca.Function:
+def _guesses(step: FusedStep, nodes: list[Newton | Choice | Polish]) -> ca.Function:
     """(q, p, v) → the memory before the first step: the methods' guesses, repeated."""
     symbols, guesses = (list(x) for x in zip(*step.guesses, strict=True))
-    starts = [ca.substitute([n.unknowns], symbols, guesses)[0] for n in newtons]
-    memory = ca.vertcat(*(ca.repmat(z, HISTORY) for z in starts)) if starts else SX(0, 1)
+    starts = [
+        node.first_memory(ca.substitute([node.unknowns], symbols, guesses)[0])
+        for node in nodes
+        if not isinstance(node, Choice)
+    ]
+    memory = ca.vertcat(SX(0, 1), *starts)
     return ca.Function("memory", [step.q, step.p, step.v], [ca.densify(memory)])
 
 

@@ -12,9 +12,6 @@ stands before the loop.  Its updates fall by a constant factor, so that the next
 what no longer falls may converge slowly: it counts as noise only if rounding the largest
 coordinate explains it.  Where it fails, an iteration with the exact matrix is tried (see
 `taut.march.run`).
-
-A prepared iteration (a correction onto laws) may go on for ever where laws touch each other, a
-double root.  Then the iterate counts that it came to by the smallest move.
 """
 
 from __future__ import annotations
@@ -23,10 +20,9 @@ import casadi as ca
 
 from taut.kernel.emit import Emitter, lean
 from taut.kernel.kept_code import Keeper
-from taut.kernel.newtons import Newton
+from taut.kernel.newtons import NEXT, Newton
 
 SMALL, FALLING, ROUNDOFF, STALLED, STALL_RATIO = 1e-8, 1e-3, 1e-14, 1e-7, 0.6
-NEXT = 1e-16  # what the next update may be
 FIRST = 1e-12  # enough in the first iteration, which no other tells how quickly it converges
 SURE = 1e-14  # the same where it converges by a factor that is not known yet
 BENT = 1e-11  # as SMALL, where equations are nonlinear in the velocities
@@ -57,9 +53,20 @@ def newton_loop(
     """
     symbols, values = [*(x for x, _ in known), newton.start], [*(x for _, x in known), guess]
     outputs = [newton.change, newton.measure, newton.excess]
+    if newton.peeled:
+        both = ca.vertcat(newton.change, newton.measure)
+        outputs.append(ca.substitute(both, newton.unknowns, newton.start))
+    if newton.enough is not None:
+        outputs.append(newton.enough)
     inputs, late = [*symbols, newton.named, newton.unknowns], {len(symbols), len(symbols) + 1}
     function = lean(ca.Function("newton", inputs, outputs))
     graph, early = e.staged(function, [*values, [], []], late)
+    begun = e.constant(NEVER)
+    if newton.peeled:
+        *moves, begun = graph.found(early, 3)
+        guess = [e.plus(a, b) for a, b in zip(guess, moves, strict=True)]
+        iterations = e.plus(iterations, e.constant(1.0))
+    enough = "" if newton.enough is None else graph.found(early, len(outputs) - 1)[0]
     loop, after = f"newton{index}", f"solved{index}"
     keeper, first, idle = None, guess, e.splat("false")
     trips0 = iterations
@@ -73,15 +80,7 @@ def newton_loop(
     e.label(loop)
     for a, b, g in zip(z, z_next, first, strict=True):
         e.do(f"{a} = phi {e.type} [ {g}, %{before} ], [ {b}, %{loop} ]")
-    best, best_next = ([e.name() for _ in guess] for _ in range(2))
-    least, least_next = e.name(), e.name()
-    if newton.prepared:
-        e.do(
-            f"{least} = phi {e.type} [ {e.constant(NEVER)}, %{before} ], [ {least_next}, %{loop} ]"
-        )
-        for a, b, g in zip(best, best_next, guess, strict=True):
-            e.do(f"{a} = phi {e.type} [ {g}, %{before} ], [ {b}, %{loop} ]")
-    e.do(f"{last} = phi {e.type} [ {e.constant(NEVER)}, %{before} ], [ {measured}, %{loop} ]")
+    e.do(f"{last} = phi {e.type} [ {begun}, %{before} ], [ {measured}, %{loop} ]")
     e.do(f"{done} = phi {e.mask} [ {idle}, %{before} ], [ {done_next}, %{loop} ]")
     e.do(f"{trips} = phi {e.type} [ {trips0}, %{before} ], [ {trips_next}, %{loop} ]")
     e.do(f"{count} = phi i64 [ 0, %{before} ], [ {count_next}, %{loop} ]")
@@ -89,17 +88,12 @@ def newton_loop(
         keeper.head(before, loop)
     bound = _bound(e, last, newton)
     factors = [] if keeper is None else keeper.factors()
-    change, (measure,), (excess,) = graph.emit_late(e, [*values, factors, z], early)
+    change, (measure,), (excess,), *_ = graph.emit_late(e, [*values, factors, z], early)
     for a, b, d in zip(z, z_next, change, strict=True):
         moved = e.put(f"fadd {e.type} {a}, {d}")
         e.do(f"{b} = select {e.mask} {done}, {e.type} {a}, {e.type} {moved}")
-    if newton.prepared:
-        less = e.compare("olt", measure, least)
-        e.do(f"{least_next} = select {e.mask} {less}, {e.type} {measure}, {e.type} {least}")
-        for a, b, x in zip(best, best_next, z_next, strict=True):
-            e.do(f"{b} = select {e.mask} {less}, {e.type} {x}, {e.type} {a}")
     e.do(f"{measured} = select {e.mask} {done}, {e.type} {last}, {e.type} {measure}")
-    final = _final(e, measure, last, newton.simplified)
+    final = _final(e, measure, last, newton, enough)
     near = e.put(f"and {e.mask} {e.compare('ole', measure, bound)}, {final}")
     enough = e.put(f"or {e.mask} {near}, {_stalled(e, measure, last, excess)}")
     if keeper is not None:  # a lane with an old matrix has fewer iterations than the others
@@ -115,9 +109,6 @@ def newton_loop(
     if keeper is not None:
         converged, after = keeper.left(z_next, trips_next)
         return z_next, converged, trips_next, after
-    if newton.prepared:
-        pairs = zip(z_next, best_next, strict=True)
-        return [e.select(done_next, a, b) for a, b in pairs], e.splat("true"), trips_next, after
     return z_next, done_next, trips_next, after
 
 
@@ -134,14 +125,15 @@ def _bound(e: Emitter, last: str, newton: Newton) -> str:
     return e.select(e.compare("oge", last, e.constant(NEVER)), first, quick)
 
 
-def _final(e: Emitter, measure: str, last: str, simplified: bool) -> str:
+def _final(e: Emitter, measure: str, last: str, newton: Newton, enough: str) -> str:
     """Whether the next update would be below round-off: see the module's head."""
     power = e.put(f"fmul {e.type} {measure}, {measure}")
     before = last
-    if not simplified:
+    if not newton.simplified:
         power = e.put(f"fmul {e.type} {measure}, {power}")
         before = e.put(f"fmul {e.type} {last}, {last}")
-    return e.compare("ole", power, e.put(f"fmul {e.type} {before}, {e.constant(NEXT)}"))
+    falls = e.compare("ole", power, e.put(f"fmul {e.type} {before}, {e.constant(NEXT)}"))
+    return e.put(f"and {e.mask} {falls}, {e.compare('ole', measure, enough)}") if enough else falls
 
 
 def _stalled(e: Emitter, measure: str, last: str, excess: str) -> str:

@@ -2,14 +2,13 @@
 
 The matrix of a solve for several stages is simplified: taken at the guess, with multipliers left
 out, it is factorised once; where that costs several iterations, its factors may serve later steps
-too (see `kept_code`).  `thorough` asks for the exact matrix in every iteration instead.  A
-`prepared` solve has residuals whose derivative is near the unit matrix, and takes that.
+too (see `kept_code`).  `thorough` asks for the exact matrix in every iteration instead.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise
+import itertools
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -31,9 +30,11 @@ if TYPE_CHECKING:
 
 SX = ca.SX
 HISTORY = 3  # values of each Newton unknown that the guess is extrapolated from
-ROUNDED = 16 * 2.0**-52  # what rounding does to coordinates
+ROUNDED, NOISE = 16 * 2.0**-52, 1e-7  # what rounding does to coordinates; noise is never more
 DEEP = 4  # stages up to which the polynomial of the guess goes through two steps
 PAYS = 4.3  # an iteration with a kept matrix must be cheaper by this: it takes more of them
+NEXT = 1e-16  # what the next update may be
+SLOW = 1e-3  # the factor by which multipliers follow an inner iteration
 MODEST = 60  # unknowns up to which both are written down to find out
 DEAR, ROOM = 2.0, 4096  # factors are kept from step to step if they cost so many iterations
 BOOKS = 3  # numbers by which a step decides whether to keep them: see `kept_code`
@@ -43,8 +44,8 @@ BOOKS = 3  # numbers by which a step decides whether to keep them: see `kept_cod
 class Newton:
     """One Newton iteration: z ← z + change(z), watched by `measure`.
 
-    A `simplified` one has a matrix that depends on the guess `start` instead of z, a `prepared` one
-    needs none, and its best iterate counts if it does not converge.
+    A `simplified` one has a matrix that depends on the guess `start` instead of z; a `peeled` one
+    shares with it what it computes at the guess.
 
     Where its factorisation costs as much as several iterations (`price`), `change` is written with
     symbols `named` for its factors, so that those of an earlier step may stand for them.
@@ -63,102 +64,239 @@ class Newton:
     curved: bool
     start: SX
     simplified: bool
-    prepared: bool
     excess: SX  # how much larger a move is than what rounding the largest coordinate explains
-    factors: SX
-    named: SX
-    price: float
-    room: int  # numbers that the state has for what is kept, also if the exact matrix is used
+    factors: SX = field(default_factory=lambda: SX(0, 1))
+    named: SX = field(default_factory=lambda: SX(0, 1))
+    price: float = 0.0
+    room: int = 0  # numbers that the state has for what is kept, also if the exact matrix is used
+    peeled: bool = False  # whether the first iteration stands before the loop
+    # Where parts of a simplified iteration may converge by the factor `SLOW`: the measure from
+    # which they are done, too.
+    enough: SX | None = None
 
+    @property
+    def slots(self) -> int:
+        """Numbers that are remembered for the next step."""
+        return self.history.numel()
 
-def newton_of(
-    step: FusedStep,
-    index: int,
-    z: SX,
-    residual: SX,
-    watch: SX,
-    solved: _Solved,
-    back: int,
-    thorough: bool,
-    prepared: bool,
-) -> Newton:
-    """The iteration for what is left of a solve; `back` steps may be extrapolated from."""
-    count = z.numel()
-    slope, start = ca.jacobian(residual, z), SX.sym(f"start{index}", count)
-    response = ca.jacobian(watch, z)
-    bent = curved(slope, z, step.h, ca.substitute(response, step.h, SX(0)).is_zero())
-    own, members = entries(z), [x for x, nodes in step.families if len(nodes) > 1]
-    several = any(entries(symbols[0]) <= own for symbols in members)
-    prepared = prepared and not thorough
-    change, kept = -residual, None
-    if several and not bent and not prepared:
-        kept = _kept(index, _simplified(slope, z, start, step.multipliers), residual, z, step.h)
-        change = kept.change
-    if not prepared and (thorough or kept is None or count <= MODEST):
-        exact = _eliminated(slope, residual, step.h)
-        if kept is not None and count <= MODEST:  # otherwise it always pays
-            kept = kept if operations(exact, z) > PAYS * operations(kept.change, z) else None
-        change = exact if thorough or kept is None else change
-    simplified = prepared or (kept is not None and not thorough)
-    room = 0 if kept is None or kept.named.numel() == 0 else kept.named.numel() + BOOKS
-    if kept is None or thorough:
-        kept = _Kept(change, SX(0, 1), SX(0, 1), 0.0)
-    # h·|Δwatch| against the size of each coordinate; a sum, so that a NaN is not lost.
-    moves = ca.fabs(step.move) + step.floor
-    sizes = ca.fabs(step.q) + moves
-    # What converges by a factor stops where it is told to: velocities themselves are to be exact.
-    against = moves if simplified else sizes
-    weights = ca.fabs(step.h) / against
-    if ca.depends_on(response, z):
-        size = ca.fabs(ca.mtimes(response, change))
-    else:  # the bound Σ |Δzⱼ| Σ |∂watchᵢ/∂zⱼ| wᵢ costs less, since the inner sum is a constant
-        size, weights = ca.fabs(change), ca.mtimes(ca.fabs(response).T, weights)
-    measure, excess = ca.dot(size, weights), SX(0)
-    if simplified and not prepared:  # dependent laws magnify rounding; they do not converge slowly
-        rounding = ROUNDED * ca.mmax(sizes) * step.q.numel()
-        even = SX.ones(step.q.numel()) * ca.fabs(step.h) / rounding
-        if not ca.depends_on(response, z):
-            even = ca.mtimes(ca.fabs(response).T, even)
-        excess = ca.dot(size, even)
-    history = SX.sym(f"m{index}", HISTORY * count)
-    # Where steps are coarse, polynomials of high degree lead astray; what is kept has a way out.
-    guess = _extrapolated(z, history, step.families, back if simplified else 0)
-    if prepared:  # what is left to correct is noise, of which nothing can be extrapolated
-        guess = SX.zeros(count)
-    # Sums of earlier solves have no value of their own while Newton iterates.
-    whole = solved.resolved(ca.vertcat(residual, change, measure, excess, kept.factors))
-    ends = [0, *np.cumsum([count, count, 1, 1, kept.factors.numel()]).tolist()]
-    parts = [whole[a:b] for a, b in pairwise(ends)]
-    return Newton(
-        z, parts[0], history, guess, parts[1], parts[2], bent, start, simplified, prepared,
-        parts[3], parts[4], kept.named, kept.price, room,
-    )  # fmt: skip
+    def first_memory(self, guess: SX) -> SX:
+        """What is remembered before the first step."""
+        return ca.repmat(guess, HISTORY)
+
+    def remembered(self, z: list[str], old: list[str]) -> list[str]:
+        """What is remembered after a step."""
+        return [*z, *old[: (HISTORY - 1) * len(z)]]
+
+    def last(self, memory: np.ndarray) -> np.ndarray:
+        """The solution of the last step."""
+        return memory[: self.unknowns.numel()]
+
+    @property
+    def everything(self) -> SX:
+        """All that it depends on."""
+        return ca.vertcat(self.residual, self.change, self.measure, self.factors)
 
 
 @dataclass
-class _Kept:
-    """An update by a matrix that does not depend on the unknowns, and its factors."""
+class Solve:
+    """Pairs (unknown, residual), and the velocity by which Newton is watched."""
+
+    pairs: list[tuple[SX, SX]]
+    watch: SX
+
+
+@dataclass
+class Piece:
+    """What is left of a solve when all that is affine has been eliminated."""
+
+    z: SX
+    residual: SX
+    watch: SX
+
+
+@dataclass
+class Joint:
+    """Solves of an inner method, with unknowns around them, in one iteration.
+
+    A round goes through `before`, the solves and `after` in turn; each sees what those before it
+    have found.  Others than solves are (unknown, change, residual).  The change has `factors`
+    (symbols, values) in it that are taken at the first round.  `moves` are unknowns, symbols for
+    their changes, and the velocities that these make.
+    """
+
+    before: tuple[SX, SX, SX]
+    solves: list[Solve]
+    after: list[tuple[SX, SX, SX]]
+    factors: tuple[SX, SX]
+    moves: tuple[SX, SX, list[SX]]
+
+    @property
+    def others(self) -> list[tuple[SX, SX, SX]]:
+        """All that is no solve."""
+        return [x for x in (self.before, *self.after) if x[0].numel()]
+
+
+def newton_of(
+    step: FusedStep, index: int, piece: Piece, solved: _Solved, back: int, thorough: bool
+) -> Newton:
+    """The iteration for what is left of a solve; `back` steps may be extrapolated from."""
+    z, count = piece.z, piece.z.numel()
+    start = SX.sym(f"start{index}", count)
+    update = _change(step, piece, start, thorough, f"f{index}_")
+    change, simplified = update.change, update.simplified
+    # What converges by a factor stops where it is told to: velocities themselves are to be exact.
+    measure = _measure(piece, change, _weights(step, simplified)[0])
+    excess = _excess(step, piece, change) if simplified else SX(0)
+    history = SX.sym(f"m{index}", HISTORY * count)
+    # Where steps are coarse, polynomials of high degree lead astray; what is kept has a way out.
+    guess = _extrapolated(z, history, step.families, back if simplified else 0)
+    # Sums of earlier solves have no value of their own while Newton iterates.
+    sizes = [count, count, 1, 1, update.factors.numel()]
+    whole = solved.resolved(ca.vertcat(piece.residual, change, measure, excess, update.factors))
+    ends = itertools.accumulate(sizes, initial=0)
+    parts = [whole[a:b] for a, b in itertools.pairwise(ends)]
+    return Newton(
+        z, parts[0], history, guess, parts[1], parts[2], update.curved, start, simplified,
+        parts[3], parts[4], update.named, update.price, update.room,
+    )  # fmt: skip
+
+
+def joint_of(
+    step: FusedStep,
+    index: int,
+    joint: Joint,
+    pieces: list[Piece],
+    solved: _Solved,
+    back: int,
+    thorough: bool,
+) -> Newton:
+    """The iteration of a `Joint`; a thorough one is Newton's, in all unknowns at once."""
+    inner = [(piece.z, piece.residual, piece.residual) for piece in pieces]
+    every = [x for x in (joint.before, *inner, *joint.after) if x[0].numel()]
+    z, residual = (ca.vertcat(*(x[i] for x in every)) for i in (0, 2))
+    residual, start = solved.resolved(residual), SX.sym(f"start{index}", z.numel())
+    place = {z[i].element_hash(): i for i in range(z.numel())}
+
+    def at(unknowns: SX) -> list[int]:
+        return [place[unknowns[i].element_hash()] for i in range(unknowns.numel())]
+
+    own = [_change(step, piece, start[at(piece.z)], False) for piece in pieces]
+    if thorough:
+        change = ca.densify(_eliminated(ca.jacobian(residual, z), residual, step.h))
+    else:
+        first = bool(joint.before[0].numel())
+        parts = [(u, c) for u, c, _ in every]
+        parts[first : first + len(own)] = [
+            (piece.z, update.change) for piece, update in zip(pieces, own, strict=True)
+        ]
+        change = _round(parts, first + len(own), joint.factors, solved, start)
+    weights, rounding = _weights(step, True)
+    measure = SX(0)
+    for piece in pieces:
+        measure = measure + solved.resolved(_measure(piece, change[at(piece.z)], weights))
+    unknowns, symbols, velocities = joint.moves
+    for velocity in velocities:
+        moved = ca.substitute(solved.resolved(velocity), symbols, change[at(unknowns)])
+        measure = measure + ca.dot(ca.fabs(moved), weights)
+    history = SX.sym(f"m{index}", HISTORY * z.numel())
+    guess = _extrapolated(z, history, step.families, 0 if thorough else back)
+    bent = any(update.curved for update in own)
+    return Newton(
+        z, residual, history, guess, change, measure, bent, start, not thorough, SX(0),
+        peeled=not thorough, enough=ca.fmax(rounding, NEXT / SLOW) if pieces else None,
+    )  # fmt: skip
+
+
+def _round(
+    parts: list[tuple[SX, SX]], first: int, factors: tuple[SX, SX], solved: _Solved, start: SX
+) -> SX:
+    """The changes of a round, of (unknown, change) in turn.
+
+    Each of the first has what those before it have found in it, and so have the rest, all at once,
+    and their factors, which are those of the round at `start`.
+    """
+    z = ca.vertcat(*(u for u, _ in parts))
+    ends = list(itertools.accumulate((u.numel() for u, _ in parts), initial=0))
+    shown = ca.densify(solved.resolved(ca.vertcat(*(c for _, c in parts), factors[1])))
+    for k in range(first):  # what follows is written with what has been found
+        later = shown[ends[k + 1] :]
+        found = parts[k][0] + shown[ends[k] : ends[k + 1]]
+        shown = ca.vertcat(shown[: ends[k + 1]], ca.substitute(later, parts[k][0], found))
+    kept = ca.substitute(shown[ends[-1] :], z, start)
+    return ca.densify(ca.substitute(shown[: ends[-1]], factors[0], kept))
+
+
+@dataclass
+class _Update:
+    """Newton's update: whether the equations are curved, and what is kept of its matrix."""
 
     change: SX
-    factors: SX
-    named: SX
-    price: float
+    curved: bool
+    simplified: bool = False
+    factors: SX = field(default_factory=lambda: SX(0, 1))
+    named: SX = field(default_factory=lambda: SX(0, 1))
+    price: float = 0.0
+    room: int = 0
 
 
-def _kept(index: int, matrix: SX, residual: SX, z: SX, h: SX) -> _Kept:
-    """Newton's update, with names for the factors if they are worth keeping."""
-    nothing = SX(0, 1)
-    if matrix.is_constant() or z.numel() <= 3:
-        return _Kept(_eliminated(matrix, residual, h), nothing, nothing, 0.0)
+def _change(step: FusedStep, piece: Piece, start: SX, thorough: bool, prefix: str = "") -> _Update:
+    """Newton's update; with a `prefix` for their names, its factors may be kept."""
+    z, residual = piece.z, piece.residual
+    slope, response = ca.jacobian(residual, z), ca.jacobian(piece.watch, z)
+    bent = curved(slope, z, step.h, ca.substitute(response, step.h, SX(0)).is_zero())
+    own, members = entries(z), [x for x, nodes in step.families if len(nodes) > 1]
+    several = any(entries(symbols[0]) <= own for symbols in members)
+    if not several or bent:
+        return _Update(_eliminated(slope, residual, step.h), bent)
+    update = _kept(_simplified(slope, z, start, step.multipliers), residual, z, step.h, prefix)
+    if not thorough and z.numel() > MODEST:  # it always pays
+        return update
+    exact = _eliminated(slope, residual, step.h)
+    if z.numel() <= MODEST and operations(exact, z) <= PAYS * operations(update.change, z):
+        return _Update(exact, bent)
+    return _Update(exact, bent, room=update.room) if thorough else update
+
+
+def _kept(matrix: SX, residual: SX, z: SX, h: SX, prefix: str) -> _Update:
+    """The update by a matrix without unknowns, with names for factors that are worth keeping."""
+    if not prefix or matrix.is_constant() or z.numel() <= 3:
+        return _Update(_eliminated(matrix, residual, h), False, True)
     order = little_fill(matrix, h)
     inverse, right = np.argsort(order).tolist(), -residual[order]
     plain = Factors.of(matrix[order, order])
-    twin, named, factors = plain.named(f"f{index}_")
-    update = twin.solve(right)[inverse]
-    price = cost(factors, ca.vertcat(*ca.symvar(factors))) / cost(update, z)
+    twin, named, factors = plain.named(prefix)
+    change = twin.solve(right)[inverse]
+    price = cost(factors, ca.vertcat(*ca.symvar(factors))) / cost(change, z)
     if price < DEAR or named.numel() > ROOM:
-        return _Kept(plain.solve(right)[inverse], nothing, nothing, price)
-    return _Kept(update, factors, named, price)
+        return _Update(plain.solve(right)[inverse], False, True, price=price)
+    return _Update(change, False, True, factors, named, price, named.numel() + BOOKS)
+
+
+def _weights(step: FusedStep, moved: bool) -> tuple[SX, SX]:
+    """What velocities are multiplied by: h over the move of a coordinate, or over its size.
+
+    And what rounding the largest coordinate does to the sum.
+    """
+    moves = ca.fabs(step.move) + step.floor
+    sizes = ca.fabs(step.q) + moves
+    against = moves if moved else sizes
+    noise = ca.fmin(ROUNDED * ca.mmax(sizes) * ca.sum1(1 / against), NOISE)
+    return ca.fabs(step.h) / against, noise
+
+
+def _measure(piece: Piece, change: SX, weights: SX) -> SX:
+    """The sum of h·|Δwatch|, relative to the coordinates; a sum, so that a NaN is not lost."""
+    response = ca.jacobian(piece.watch, piece.z)
+    if ca.depends_on(response, piece.z):
+        return ca.dot(ca.fabs(ca.mtimes(response, change)), weights)
+    # The bound Σ |Δzⱼ| Σ |∂watchᵢ/∂zⱼ| wᵢ costs less, since the inner sum is a constant.
+    return ca.dot(ca.fabs(change), ca.mtimes(ca.fabs(response).T, weights))
+
+
+def _excess(step: FusedStep, piece: Piece, change: SX) -> SX:
+    """The sum of h·|Δwatch|, relative to what rounding the largest coordinate does to all."""
+    sizes, n = ca.fabs(step.q) + ca.fabs(step.move) + step.floor, step.q.numel()
+    return _measure(piece, change, SX.ones(n) * ca.fabs(step.h) / (ROUNDED * n * ca.mmax(sizes)))
 
 
 def _eliminated(slope: SX, residual: SX, h: SX) -> SX:

@@ -20,7 +20,7 @@ the *next* Newton solve: a processor that works ahead fills the waiting times of
     late      what is left of step k; an energy that is not finite starts all over, up to step k − 1
     kept      whether this state is to be stored, and storing it
     settled   leave if Newton failed
-    move      the sums of step k + 1
+    move      corrections, which cannot fail, and the sums of step k + 1
     last      what is left of the last step
 
 A composition makes several sub-steps of sizes γⱼh per step.  They run through the same loop: only
@@ -34,19 +34,21 @@ and the state ends with a clock: t, its compensation, and the density ρ.  A ste
 it ρ grows by h·G.  The function returns when the next step would go beyond the end; the chart's
 condition is then the number of steps that there is room for.
 
-The Newton loops are in `newton_code`.
+The Newton loops are in `newton_code`, corrections in `branches`.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 
 import casadi as ca
 
+from taut.kernel.branches import Choice, Polish, chosen, polished
 from taut.kernel.emit import Emitter, lean
 from taut.kernel.fused import CLOCK, HEAD, FusedProgram
 from taut.kernel.newton_code import newton_loop
-from taut.kernel.newtons import HISTORY
+from taut.kernel.newtons import Newton
 
 PAR = ("t0", "k", "h", "threshold")
 NOTES = (
@@ -113,7 +115,9 @@ class _Writer:
         k, state, notes, old, chart, row = self._carried()
         head = self._hole()
         bound = self._bound(state, k)
-        ok, iterations, z, history = self._solves(bound)
+        z: dict[str, list[str]] = {}
+        history: list[str] = []
+        ok, iterations = self._solves(bound, z, history, self.program.nodes[: self.fixed])
         first = e.put(f"icmp eq i64 {k}, 0")
         if self.parts > 1:  # within a step there is nothing left over from the one before
             first = e.put(f"or i1 {first}, {e.put(f'icmp ne i64 {self.part}, 0')}")
@@ -146,6 +150,10 @@ class _Writer:
             e.do(f"br i1 {whole}, label %failed, label %spoiled")
 
         e.label("move")
+        self.block = "move"
+        _, iterations = self._solves(
+            bound, z, history, self.program.nodes[self.fixed :], iterations
+        )
         new = self._moved(bound, z, history)
         counted = noted | self._counted(noted, iterations)
         new_old = self._picked(bound | z)
@@ -190,7 +198,8 @@ class _Writer:
         whole = [(k, "i64", "0", k_next), (place, "ptr", "%store", row[0])]
         if self.parts > 1:
             whole.append((self.part, "i64", "0", part_next))
-        self._fill(head, [*whole, (left, "i64", "%until", row[1])], "%start", "%move")
+        end = f"%{self.block}"
+        self._fill(head, [*whole, (left, "i64", "%until", row[1])], "%start", end)
         pairs = [
             (name, e.type, before, after)
             for part, names in state.items()
@@ -202,7 +211,7 @@ class _Writer:
             pairs += [(x, e.type, zero, new_old[part][i]) for i, x in entries.items()]
         if self.guarded:
             pairs.append((chart, e.type, e.constant(1.0), new_chart))
-        self._fill(head, pairs, "%start", "%move")
+        self._fill(head, pairs, "%start", end)
         return _tables(self.program.substeps) + _module("steps", "i64", SIGNATURE, e)
 
     # ---- pieces of the loop ------------------------------------------------------------------
@@ -384,28 +393,40 @@ class _Writer:
         place = e.put(f"getelementptr double, ptr @{name}, i64 {at}")
         return e.spread(e.put(f"load double, ptr {place}, align 8"))
 
-    def _solves(self, bound):
-        """All Newton loops of the step: (converged, iterations, solutions, history)."""
+    @property
+    def fixed(self) -> int:
+        """How many nodes there are up to the last that may fail: those make the head."""
+        nodes = self.program.nodes
+        return max((i + 1 for i, node in enumerate(nodes) if isinstance(node, Newton)), default=0)
+
+    def _solves(self, bound, solutions: dict[str, list[str]], history: list[str], nodes, count=""):
+        """Emit nodes, adding to solutions and history: (converged, iterations so far)."""
         e, program = self.e, self.program
-        symbols = list(program.inputs.values())
-        values = [bound[name] for name in program.inputs]
-        ok, iterations = e.splat("true"), e.constant(0.0)
-        history: list[str] = []
-        solutions: dict[str, list[str]] = {}
+        given = [*program.inputs, *solutions]
+        symbols = [program.symbols[name] for name in given]
+        values = [(bound | solutions)[name] for name in given]
+        ok, iterations = e.splat("true"), count or e.constant(0.0)
         room = program.memory - program.room  # where factors are kept begins
-        for index, newton in enumerate(program.newtons):
-            guess = e.inline(ca.Function("guess", symbols, [newton.guess]), values)[0]
-            known = list(zip(symbols, values, strict=True))
-            place = (self.own, room) if newton.factors.numel() else None
-            loop = newton_loop(e, index, newton, known, guess, iterations, self.block, place)
-            z, done, iterations, self.block = loop
-            room += newton.room
-            ok = done if index == 0 else e.put(f"and {e.mask} {ok}, {done}")
-            old = bound["memory"][len(history) : len(history) + HISTORY * len(z)]
-            history += z + old[: (HISTORY - 1) * len(z)]
+        for index, node in enumerate(nodes, len(solutions)):
+            if isinstance(node, Choice):
+                z, self.block = chosen(e, str(index), node, symbols, values, self.block)
+            elif isinstance(node, Polish):
+                made = polished(e, str(index), node, symbols, values, iterations, self.block)
+                z, iterations, self.block = made
+            else:
+                guess = e.inline(ca.Function("guess", symbols, [node.guess]), values)[0]
+                known = list(zip(symbols, values, strict=True))
+                place = (self.own, room) if node.factors.numel() else None
+                loop = newton_loop(e, index, node, known, guess, iterations, self.block, place)
+                z, done, iterations, self.block = loop
+                room += node.room
+                ok = done if ok == e.splat("true") else e.put(f"and {e.mask} {ok}, {done}")
+            if not isinstance(node, Choice):
+                old = bound["memory"][len(history) : len(history) + node.slots]
+                history += node.remembered(z, old)
             solutions[f"z{index}"] = z
-            symbols, values = [*symbols, newton.unknowns], [*values, z]
-        return ok, iterations, solutions, history
+            symbols, values = [*symbols, node.unknowns], [*values, z]
+        return ok, iterations
 
     def _moved(self, bound, solutions, history: list[str]) -> dict[str, list[str]]:
         """The new state, as far as the next step needs it."""
@@ -413,11 +434,11 @@ class _Writer:
         known = bound | solutions
         symbols = list(program.symbols.values())
         values = [known[name] for name in program.symbols]
-        dq = e.inline(lean(ca.Function("move", symbols, [program.dq])), values)[0]
-        q1, cq1 = _compensated(e, bound["q"], bound["cq"], dq)
-        kick = ca.Function("kick", [*symbols, program.q1], [program.dp])
-        dp = e.inline(lean(kick), [*values, q1])[0]
-        p1, cp1 = _compensated(e, bound["p"], bound["cp"], dp)
+        moves = e.inline(lean(ca.Function("move", symbols, list(program.parts[0]))), values)
+        q1, cq1 = _compensated(e, bound["q"], bound["cq"], *moves)
+        dq = [functools.reduce(e.plus, parts) for parts in zip(*moves, strict=True)]
+        kick = ca.Function("kick", [*symbols, program.q1], list(program.parts[1]))
+        p1, cp1 = _compensated(e, bound["p"], bound["cp"], *e.inline(lean(kick), [*values, q1]))
         new = {"q": q1, "cq": cq1, "p": p1, "cp": cp1, "move": dq}
         if not self.scratched:
             new["memory"] = history
@@ -560,11 +581,11 @@ def _module(name: str, result: str, arguments: str, e: Emitter) -> str:
     return "\n".join([*sorted(declared), f"{text}{head}{{\nentry:\n{body}\n}}\n"])
 
 
-def _compensated(e: Emitter, x: list[str], carry: list[str], change: list[str]):
-    """Kahan's sum x + change with the carry of earlier sums; (sum, new carry)."""
+def _compensated(e: Emitter, x: list[str], carry: list[str], *changes: list[str]):
+    """Kahan's sum x + changes with the carry of earlier sums; (sum, new carry)."""
     sums, carries = [], []
-    for a, c, d in zip(x, carry, change, strict=True):
-        y = e.put(f"fadd {e.type} {c}, {d}")
+    for a, c, *parts in zip(x, carry, *changes, strict=True):
+        y = functools.reduce(e.plus, parts, c)
         s = e.put(f"fadd {e.type} {a}, {y}")
         moved = e.put(f"fsub {e.type} {s}, {a}")
         sums.append(s)
