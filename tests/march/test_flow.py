@@ -108,3 +108,13 @@ def test_a_flow_that_runs_away_is_stopped(method):
         taut.simulate(taut.Flow([x, y], [x**2, y]), q0=[1, 1], duration=3, step=0.01, method=method)
     assert np.all(np.isfinite(caught.value.partial.q))
     assert 0.95 < caught.value.partial.t[-1] < 1.05
+
+
+@pytest.mark.parametrize("method", ["auto", "rk4", "gauss-lobatto-8"])
+@pytest.mark.parametrize("start", [[0, 0, 1], [0, 0, 0]])
+def test_rates_that_vanish_at_the_start(method, start):
+    """A variable that is zero and stays so has no size, and a flow no forces to find one by."""
+    x, y, z = sp.symbols("x y z")
+    flow = taut.Flow([x, y, z], [y * z, -x * z, -x * y])
+    run = taut.simulate(flow, q0=start, duration=1, step=0.1, method=method, laws=None)
+    assert np.array_equal(run.q[-1], start)

@@ -509,3 +509,48 @@ def test_large_systems_are_refused():
     chain = taut.problems.problem("chain", links=30)
     method = taut.Corrected("rattle", [])
     refused(lambda: chain.simulate(method=method, duration=0.1), "of this size")
+
+
+# ---- where a coordinate is at rest ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("base", ["rattle", "gauss-lobatto-4"])
+@pytest.mark.parametrize("step", [0.05, 0.01])
+def test_symmetric_corrections_of_a_coordinate_at_rest(base, step):
+    """Two bodies, one of which has no speed along x: relative to it everything is noise."""
+    q = taut.coordinates("x1 y1 x2 y2")
+    apart = sp.sqrt((q[0] - q[2]) ** 2 + (q[1] - q[3]) ** 2)
+    bodies = taut.System(q, mass=1, potential=-1 / apart)
+    laws = taut.conserved(bodies)
+    method = taut.Corrected(base, laws, symmetric=True)
+    run = taut.simulate(
+        bodies, q0=[0, 0, 1, 0], v0=[0, -0.6, 0.1, 0.6], duration=1, step=step, method=method,
+        laws=None,
+    )  # fmt: skip
+    for law in laws:
+        values = run.evaluate(law.expression)
+        assert np.abs(values - values[0]).max() < 1e-13
+
+
+def test_symplecticity_where_laws_depend_on_each_other():
+    """The certificate's defect is that of the corrected step, and not that of differences."""
+    start = {"q0": [0.5, 0], "v0": [0.1, 1.6], "duration": 5, "step": 0.05, "laws": None}
+    found = taut.conserved(KEPLER)
+    assert len(found) > len(found.independent)
+
+    def defect(method):
+        return taut.simulate(KEPLER, **start, method=method).certificate.to_dict()["symplecticity"]
+
+    assert defect(taut.Corrected("rk4", found)) == pytest.approx(
+        defect(taut.Corrected("rk4", found.independent)), rel=1e-4
+    )
+    assert defect(taut.Corrected("dop853", found)) < 5e-11
+
+
+def test_laws_by_name_and_a_base_that_is_not_symmetric():
+    named = taut.Corrected("rk4", {"energy": ENERGY, "spin": SPIN})
+    assert named.laws == (ENERGY, SPIN)
+    with pytest.raises(taut.TautError, match="iterate=True"):
+        taut.Corrected("rk4", [ENERGY], symmetric=True)
+    with pytest.raises(taut.TautError, match="other way round"):
+        taut.Corrected(taut.Composition("rattle", order=4), [ENERGY], symmetric=True)

@@ -16,8 +16,10 @@ zero for a symplectic method.  A method that keeps the form but leaves the manif
 the components of DΦ T normal to the manifold at the image are counted in the defect as well.
 
 A method that remembers vectors is a map of more than (q, p).  Its Φ is the first step of a run:
-what is remembered is the acceleration v̇(q, p), whose derivative (and that of v) is taken by
-central differences and enters by the chain rule.
+what is remembered is the acceleration v̇(q, p), or the values of laws, whose derivative (and that
+of v) is taken by central differences of order four and enters by the chain rule.  Where a step
+leaves out laws that depend on each other, and the derivative of what it would have done with them
+is infinite, the whole of DΦ is taken by differences.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ SX = ca.SX
 DENSE = 60  # coordinates up to which the whole tangent space is used
 PAIRS = 6  # random tangent vectors for larger systems
 NOTHING = np.zeros(0)
-NUDGE = 1e-5  # of the size of q and p, for differences
+NUDGE = 2e-4  # of the size of q and p, for differences
 
 
 class Linearised:
@@ -164,7 +166,10 @@ class Probe:
             z = step.program.last_solution(inner)
             given = step.given(par, h)[len(PAR) :]
             derivative = self._derivative(method, chart)
-            return q1, v1, p1, derivative(q, p, v, z, t, h, given, tangents, inherited)
+            moved = derivative(q, p, v, z, t, h, given, tangents, inherited)
+            if not np.isfinite(moved).all():
+                moved = self._compared(step, q, p, t, h, tangents[: 2 * len(q)])
+            return q1, v1, p1, moved
         return q1, v1, p1, LinearisedStages(step.program.machine, q, v, p, inherited)(tangents)
 
     def _implied(self, step, q, p, t: float, tangents: np.ndarray) -> np.ndarray:
@@ -178,11 +183,30 @@ class Probe:
             v = m.velocity(x, y, t, run._par)
             return np.concatenate([v, step.first_inherited(x, y, v, t, run._par)])
 
+        return self._differences(at, tangents)
+
+    def _compared(self, step, q, p, t: float, h: float, tangents: np.ndarray) -> np.ndarray:
+        """DΦ along tangents, by steps from neighbouring states."""
+        m, n, par = self.shop.mechanics, self.run.system.n, self.run._par
+
+        def at(change: np.ndarray) -> np.ndarray:
+            x, y = q + change[:n], p + change[n:]
+            q1, _, p1, _ = one_step(step, x, m.velocity(x, y, t, par), y, t, h, par)
+            return np.concatenate([q1, p1])
+
+        return self._differences(at, tangents)
+
+    def _differences(self, at, tangents: np.ndarray) -> np.ndarray:
+        """The derivative of a function of (δq, δp) along tangents, by differences of order four."""
+        run, n = self.run, self.run.system.n
         scales = [np.abs(x[np.isfinite(x)]).max() or 1.0 for x in (run.q, run.p)]
         sizes = [np.abs(x).max(axis=0) for x in (tangents[:n], tangents[n:])]
         nudges = NUDGE / np.maximum(sizes[0] / scales[0], sizes[1] / scales[1])
         return np.stack(
-            [(at(e * x) - at(-e * x)) / (2 * e) for e, x in zip(nudges, tangents.T, strict=True)],
+            [
+                (8 * (at(e * x) - at(-e * x)) - (at(2 * e * x) - at(-2 * e * x))) / (12 * e)
+                for e, x in zip(nudges, tangents.T, strict=True)
+            ],
             axis=1,
         )
 

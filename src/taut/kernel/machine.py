@@ -31,9 +31,8 @@ from taut.kernel.newton_code import (
     ROUNDOFF,
     SMALL,
     STALL_RATIO,
-    STALLED,
 )
-from taut.kernel.newtons import HISTORY
+from taut.kernel.newtons import HISTORY, NOISE
 from taut.kernel.sparse import Pattern, factorise, substitute
 from taut.kernel.step_code import NOTES
 
@@ -364,7 +363,7 @@ def solve(ints, floats, base, stage, part):
         if iteration == 0:
             bound = 0.0 if ints[stage + IS_CURVED] else FIRST
         final = measure * measure * measure <= NEXT * last * last
-        if (measure <= bound and final) or (measure <= STALLED and measure >= STALL_RATIO * last):
+        if (measure <= bound and final) or (measure <= NOISE and measure >= STALL_RATIO * last):
             return iteration + 1
         if not measure < 1e290:
             return -1

@@ -22,7 +22,7 @@ from taut.kernel.emit import Emitter, lean
 from taut.kernel.kept_code import Keeper
 from taut.kernel.newtons import NEXT, Newton
 
-SMALL, FALLING, ROUNDOFF, STALLED, STALL_RATIO = 1e-8, 1e-3, 1e-14, 1e-7, 0.6
+SMALL, FALLING, ROUNDOFF, STALL_RATIO = 1e-8, 1e-3, 1e-14, 0.6
 FIRST = 1e-12  # enough in the first iteration, which no other tells how quickly it converges
 SURE = 1e-14  # the same where it converges by a factor that is not known yet
 BENT = 1e-11  # as SMALL, where equations are nonlinear in the velocities
@@ -52,7 +52,7 @@ def newton_loop(
         Where its factors are kept from step to step.
     """
     symbols, values = [*(x for x, _ in known), newton.start], [*(x for _, x in known), guess]
-    outputs = [newton.change, newton.measure, newton.excess]
+    outputs = [newton.change, newton.measure, newton.noise]
     if newton.peeled:
         both = ca.vertcat(newton.change, newton.measure)
         outputs.append(ca.substitute(both, newton.unknowns, newton.start))
@@ -88,14 +88,14 @@ def newton_loop(
         keeper.head(before, loop)
     bound = _bound(e, last, newton)
     factors = [] if keeper is None else keeper.factors()
-    change, (measure,), (excess,), *_ = graph.emit_late(e, [*values, factors, z], early)
+    change, (measure,), (noise,), *_ = graph.emit_late(e, [*values, factors, z], early)
     for a, b, d in zip(z, z_next, change, strict=True):
         moved = e.put(f"fadd {e.type} {a}, {d}")
         e.do(f"{b} = select {e.mask} {done}, {e.type} {a}, {e.type} {moved}")
     e.do(f"{measured} = select {e.mask} {done}, {e.type} {last}, {e.type} {measure}")
     final = _final(e, measure, last, newton, enough)
     near = e.put(f"and {e.mask} {e.compare('ole', measure, bound)}, {final}")
-    enough = e.put(f"or {e.mask} {near}, {_stalled(e, measure, last, excess)}")
+    enough = e.put(f"or {e.mask} {near}, {_stalled(e, measure, last, noise)}")
     if keeper is not None:  # a lane with an old matrix has fewer iterations than the others
         enough = keeper.stopped(count, done, enough)
     e.do(f"{done_next} = or {e.mask} {done}, {enough}")
@@ -136,10 +136,8 @@ def _final(e: Emitter, measure: str, last: str, newton: Newton, enough: str) -> 
     return e.put(f"and {e.mask} {falls}, {e.compare('ole', measure, enough)}") if enough else falls
 
 
-def _stalled(e: Emitter, measure: str, last: str, excess: str) -> str:
+def _stalled(e: Emitter, measure: str, last: str, noise: str) -> str:
     """Small and no longer falling: noise, where half the last one would be slow convergence."""
-    small = e.compare("ole", measure, e.constant(STALLED))
-    explained = e.compare("ole", excess, e.constant(1.0))
+    small = e.compare("une", noise, e.constant(0.0))
     rest = e.put(f"fmul {e.type} {last}, {e.constant(STALL_RATIO)}")
-    small = e.put(f"and {e.mask} {small}, {explained}")
     return e.put(f"and {e.mask} {small}, {e.compare('oge', measure, rest)}")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 SX = ca.SX
 HISTORY = 3  # values of each Newton unknown that the guess is extrapolated from
-ROUNDED, NOISE = 16 * 2.0**-52, 1e-7  # what rounding does to coordinates; noise is never more
+ROUNDED, NOISE = 16 * 2.0**-52, 1e-7  # what rounding does to coordinates, and to a measure
 DEEP = 4  # stages up to which the polynomial of the guess goes through two steps
 PAYS = 4.3  # an iteration with a kept matrix must be cheaper by this: it takes more of them
 NEXT = 1e-16  # what the next update may be
@@ -64,7 +64,7 @@ class Newton:
     curved: bool
     start: SX
     simplified: bool
-    excess: SX  # how much larger a move is than what rounding the largest coordinate explains
+    noise: SX  # whether a move that no longer falls may be due to rounding
     factors: SX = field(default_factory=lambda: SX(0, 1))
     named: SX = field(default_factory=lambda: SX(0, 1))
     price: float = 0.0
@@ -146,13 +146,13 @@ def newton_of(
     change, simplified = update.change, update.simplified
     # What converges by a factor stops where it is told to: velocities themselves are to be exact.
     measure = _measure(piece, change, _weights(step, simplified)[0])
-    excess = _excess(step, piece, change) if simplified else SX(0)
+    noise = _excess(step, piece, change) <= 1 if simplified else measure <= NOISE
     history = SX.sym(f"m{index}", HISTORY * count)
     # Where steps are coarse, polynomials of high degree lead astray; what is kept has a way out.
     guess = _extrapolated(z, history, step.families, back if simplified else 0)
     # Sums of earlier solves have no value of their own while Newton iterates.
     sizes = [count, count, 1, 1, update.factors.numel()]
-    whole = solved.resolved(ca.vertcat(piece.residual, change, measure, excess, update.factors))
+    whole = solved.resolved(ca.vertcat(piece.residual, change, measure, noise, update.factors))
     ends = itertools.accumulate(sizes, initial=0)
     parts = [whole[a:b] for a, b in itertools.pairwise(ends)]
     return Newton(
@@ -191,18 +191,22 @@ def joint_of(
         ]
         change = _round(parts, first + len(own), joint.factors, solved, start)
     weights, rounding = _weights(step, True)
-    measure = SX(0)
+    measure, excess = SX(0), SX(0)
     for piece in pieces:
         measure = measure + solved.resolved(_measure(piece, change[at(piece.z)], weights))
+        excess = excess + solved.resolved(_excess(step, piece, change[at(piece.z)]))
     unknowns, symbols, velocities = joint.moves
     for velocity in velocities:
         moved = ca.substitute(solved.resolved(velocity), symbols, change[at(unknowns)])
         measure = measure + ca.dot(ca.fabs(moved), weights)
+        excess = excess + ca.dot(ca.fabs(moved), _rounding(step))
     history = SX.sym(f"m{index}", HISTORY * z.numel())
     guess = _extrapolated(z, history, step.families, 0 if thorough else back)
     bent = any(update.curved for update in own)
     return Newton(
-        z, residual, history, guess, change, measure, bent, start, not thorough, SX(0),
+        z, residual, history, guess, change, measure, bent, start, not thorough,
+        # Dependent laws magnify rounding; coordinates at rest make a small move a large one.
+        ca.logic_or(measure <= NOISE, excess <= 1),
         peeled=not thorough, enough=ca.fmax(rounding, NEXT / SLOW) if pieces else None,
     )  # fmt: skip
 
@@ -295,8 +299,13 @@ def _measure(piece: Piece, change: SX, weights: SX) -> SX:
 
 def _excess(step: FusedStep, piece: Piece, change: SX) -> SX:
     """The sum of h·|Δwatch|, relative to what rounding the largest coordinate does to all."""
+    return _measure(piece, change, _rounding(step))
+
+
+def _rounding(step: FusedStep) -> SX:
+    """What velocities are multiplied by to compare moves with rounding the largest coordinate."""
     sizes, n = ca.fabs(step.q) + ca.fabs(step.move) + step.floor, step.q.numel()
-    return _measure(piece, change, SX.ones(n) * ca.fabs(step.h) / (ROUNDED * n * ca.mmax(sizes)))
+    return SX.ones(n) * ca.fabs(step.h) / (ROUNDED * n * ca.mmax(sizes))
 
 
 def _eliminated(slope: SX, residual: SX, h: SX) -> SX:

@@ -127,6 +127,8 @@ def _largest(x: np.ndarray, pairs: np.ndarray, size: int) -> np.ndarray:
 def _pushed(here: Snapshot, h: float) -> np.ndarray:
     """How far the forces would move the coordinates in a step from rest, now or a step later."""
     mechanics, q, v, p, par = here.mechanics, here.q, here.v, here.p, here.par
+    if mechanics.system.first_order:  # without forces, and without masses
+        return np.zeros_like(q)
     inverse = np.linalg.inv(mechanics.mass(q, v, p, here.t, par))
     pushes = [mechanics.apply("force", s, par, q=q, v=v, p=p) for s in (here.t, here.t + h)]
     moved = np.abs([inverse @ f for f in pushes])

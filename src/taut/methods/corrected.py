@@ -109,7 +109,10 @@ class Corrected(Wrapped):
                 f"{base.label} has no symmetric correction",
                 expected="a symmetric method that keeps the constraints, in one step of one size",
                 received=base.label,
-                remedy="Composition(Corrected(…, symmetric=True)) and Adaptive(Corrected(…, "
+                remedy="iterate=True holds the laws of any method; rattle and gauss-lobatto are "
+                "symmetric"
+                if not base.symmetric
+                else "Composition(Corrected(…, symmetric=True)) and Adaptive(Corrected(…, "
                 "symmetric=True), scale=…) go the other way round",
             )
 
@@ -195,6 +198,8 @@ def _listed(laws: Any) -> tuple[sp.Expr, ...] | None:
         return None
     if hasattr(laws, "expression") or isinstance(laws, sp.Expr):
         laws = [laws]
+    if isinstance(laws, Mapping):  # {name: expression}, as simulate(laws=…) takes them
+        laws = laws.values()
     if isinstance(laws, str) or not isinstance(laws, Iterable):
         raise InputError(
             "laws cannot be kept",
