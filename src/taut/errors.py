@@ -73,14 +73,18 @@ class InputError(TautError):
 class UnknownName(InputError):
     """A name that is not in a catalogue; the message lists those that are."""
 
-    def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
+    def __init__(
+        self, kind: str, name: object, known: Iterable[str], remedy: str | None = None
+    ) -> None:
         known = sorted(known)
-        close = get_close_matches(str(name), known, n=1)
+        close = get_close_matches(str(name), known, n=1) or [
+            x for x in known if x.lower() == str(name).lower()
+        ]
         super().__init__(
             f"there is no {kind} called {name!r}",
             expected="one of " + ", ".join(known) if known else f"no {kind}: there are none",
             received=repr(name),
-            remedy=f"did you mean {close[0]!r}?" if close else None,
+            remedy=remedy or (f"did you mean {close[0]!r}?" if close else None),
         )
 
 

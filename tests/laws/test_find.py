@@ -471,3 +471,11 @@ def test_finding_it_twice_gives_the_same(found):
         finder.at(1)
         finder.at(2)
     assert [x.expression for x in first.found] == [x.expression for x in second.found]
+
+
+def test_a_negative_budget_is_refused():
+    x, y = q = taut.coordinates("x y")
+    system = taut.System(q, mass=1, potential=x**2 + y**2)
+    with pytest.raises(taut.TautError, match="budget"):
+        taut.conserved(system, budget=-3)
+    assert len(taut.conserved(system, budget=0)) > 0

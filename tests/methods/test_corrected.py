@@ -554,3 +554,13 @@ def test_laws_by_name_and_a_base_that_is_not_symmetric():
         taut.Corrected("rk4", [ENERGY], symmetric=True)
     with pytest.raises(taut.TautError, match="other way round"):
         taut.Corrected(taut.Composition("rattle", order=4), [ENERGY], symmetric=True)
+
+
+def test_a_law_without_a_value_at_the_start_is_refused():
+    p, r = sp.symbols("p r")
+    flow = taut.Flow([p, r], [p, -r])
+    method = taut.Corrected("rk4", [sp.log(p) + sp.log(r)])
+    good = taut.simulate(flow, q0=[1, 2], duration=0.1, step=0.1, method=method, laws=None)
+    assert np.isfinite(good.q).all()
+    with pytest.raises(taut.TautError, match=r"log\(p\) \+ log\(r\) = nan"):
+        taut.simulate(flow, q0=[-1, 2], duration=0.1, step=0.1, method=method, laws=None)

@@ -687,3 +687,8 @@ def test_one_mass_for_all_and_constraints_as_equations():
     other = taut.System([x, y], mass=[2, 2], constraints=[x**2 + y**2 - 1])
     assert one.energy_function == other.energy_function
     assert one.constraints == other.constraints
+
+
+def test_coordinates_of_the_same_name_are_refused():
+    with pytest.raises(taut.TautError, match="not all different"):
+        taut.coordinates("x y x")

@@ -65,7 +65,8 @@ def held(run: Trajectory) -> float | None:
     worst = 0.0
     for values, law in zip(run.evaluate_all(list(laws)), laws, strict=True):
         parts = run.evaluate_all(list(sp.Add.make_args(law)))
-        size = float(np.nanmax(sum(np.abs(x) for x in parts)))
+        sizes = np.asarray(sum(np.abs(x) for x in parts))
+        size = float(np.max(sizes, initial=0.0, where=np.isfinite(sizes)))
         change = float(np.max(np.abs(values - values[..., :1])))  # a NaN is not lost
         worst = max(worst, change / max(size, 1e-300)) if change == change else np.inf
     return worst

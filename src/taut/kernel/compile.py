@@ -11,6 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from taut.errors import InputError
 from taut.kernel.emit import lean
 from taut.kernel.evaluate import Mechanics
 from taut.kernel.fused import FusedProgram, accelerations, fuse
@@ -96,8 +97,23 @@ class CompiledStep:
             count = len(rows[0])
             times = np.broadcast_to(np.asarray(t, float), (count,))[:, None]
             values = self.program.held([*rows, times, np.tile(par, (count, 1))], count)
+            _check_values(values, getattr(self.method, "laws", None))
             found.append(values.T.reshape(holds, *q.shape[1:]))
         return np.concatenate(found)
+
+
+def _check_values(values: np.ndarray, laws) -> None:
+    """Laws can be held to values that they have."""
+    bad = np.argwhere(~np.isfinite(values))
+    if len(bad):
+        row, which = bad[0].tolist()
+        named = f"{laws[which]}" if laws and len(laws) == values.shape[1] else f"number {which}"
+        raise InputError(
+            "a law has no finite value at the start",
+            expected="laws that are defined on the way: log(x) where x > 0, say",
+            received=f"{named} = {values[row, which]}",
+            remedy="leave it out, or write it in another form: x*y for log(x) + log(y)",
+        )
 
 
 class Workshop:

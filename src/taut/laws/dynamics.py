@@ -26,7 +26,9 @@ from taut.laws.ring import Point, Ring, tidy
 from taut.laws.triangle import Rung, triangular
 from taut.model import Flow, System, t
 
-NOWHERE = "no points were found on the constraints, or the mass is singular there"
+NOWHERE = (
+    "no points were found on the constraints and in `on=`, or the equations are singular there"
+)
 TRIED = 200  # primes
 OVERSAMPLED = 3  # times the points that are needed are drawn at once
 SPARE = 8  # points at which the mass may turn out to be singular

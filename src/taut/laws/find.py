@@ -469,6 +469,8 @@ def conserved(
     degree = None if degree is None else whole("degree", degree, 1)
     levels = [on] if isinstance(on, sp.Expr | str) else listed("on", on)
     budget = number("budget", budget, "a number of seconds")
+    if budget < 0:
+        raise InputError("budget is negative", expected="seconds, or 0", received=budget)
     finder = Finder(model, functions, whole("time", time, 0), levels)
     if degree is not None and (size := finder.ansatz(degree).columns) > MOST:
         raise InputError(

@@ -15,7 +15,7 @@ import numpy as np
 import sympy as sp
 
 from taut.errors import ModelError
-from taut.laws.dynamics import Dynamics, Moving
+from taut.laws.dynamics import NOWHERE, Dynamics, Moving
 from taut.laws.field import WORD, Field
 from taut.laws.ring import Ring
 from taut.model import t
@@ -284,7 +284,7 @@ def origin_of(d: Dynamics, ring: Ring, field: Field, parameters: dict) -> Moving
                 chosen.point.move({t: np.zeros(1, dtype=WORD)})
             return chosen
         size *= 4
-    raise ModelError("no points were found on the constraints, or the mass is singular there")
+    raise ModelError(NOWHERE)
 
 
 def _applied(f: Field, matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:

@@ -116,7 +116,8 @@ class Composition(Wrapped):
         scheme = BEST[self.order] if self.scheme is None else str(self.scheme)
         own = [name for name in SCHEMES if name.startswith(str(self.order))]
         if scheme not in own:
-            raise UnknownName(f"scheme of order {self.order}", scheme, own)
+            hint = f"order={scheme}" if scheme in map(str, BEST) else None
+            raise UnknownName(f"scheme of order {self.order}", scheme, own, hint)
         fit = base.symmetric and base.keeps_hidden and not base.tabled and base.pace is None
         if not fit or base.order >= self.order:
             raise InputError(

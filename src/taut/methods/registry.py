@@ -7,6 +7,11 @@ from taut.methods.base import Method
 
 CATALOGUE: dict[str, Method] = {}
 AUTO = "rattle"
+FAMILIES = {  # that have more orders than the catalogue has names
+    "gauss-lobatto-": "taut.GaussLobatto(stages=1 … 6), of order 2 stages",
+    "lobatto-": "taut.LobattoPair(stages=2 … 6), of order 2 stages − 2",
+    "composition-": 'taut.Composition("rattle", order=4, 6, 8 or 10)',
+}
 
 
 def register(name: str, method: Method) -> None:
@@ -41,7 +46,9 @@ def method_of(given: str | Method) -> Method:
         name = AUTO if given == "auto" else given
         if name in CATALOGUE:
             return CATALOGUE[name]
-        raise UnknownName("method", given, [*CATALOGUE, "auto"])
+        family = FAMILIES.get(str(given).rstrip("0123456789"))
+        remedy = None if family is None else f"other orders are {family}"
+        raise UnknownName("method", given, [*CATALOGUE, "auto"], remedy)
     raise _no_method(given)
 
 

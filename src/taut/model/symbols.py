@@ -35,6 +35,12 @@ def coordinates(names: str) -> tuple[sp.Symbol, ...]:
             expected='names in one string, as in taut.coordinates("x y")',
             received=repr(names),
         ) from error
+    if len(set(found)) < len(found):
+        raise ModelError(
+            "these coordinates are not all different",
+            expected="a name of its own for each",
+            received=repr(names),
+        )
     return tuple(found)
 
 
