@@ -158,6 +158,14 @@ def test_coarse_steps_pause(afresh, monkeypatch, step, tries):
     assert np.all(age[begun : begun + 50] == 0)  # the next step takes new ones
 
 
+def test_where_it_does_not_pay_it_costs_little():
+    """Without pauses, every second step would try old factors: 4.9 iterations per step."""
+    zg = taut.problems.problem("zg-double")
+    run = zg.simulate(step=0.01, duration=5.0, method="gauss-lobatto-8", laws=None)
+    assert compiled(run).program.room
+    assert run.certificate.iterations < 4.3
+
+
 def test_what_does_not_converge_begins_again_with_new_factors(afresh, monkeypatch):
     """With one try, old factors fail in every step; the run is the same, and without setbacks."""
     usual = simulated(step=0.04)
