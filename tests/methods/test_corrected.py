@@ -1,5 +1,7 @@
 """Corrections: SGM's formulas by hand, laws to round-off, dependent laws, symmetry, refusals."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -509,3 +511,22 @@ def test_large_systems_are_refused():
     chain = taut.problems.problem("chain", links=30)
     method = taut.Corrected("rattle", [])
     refused(lambda: chain.simulate(method=method, duration=0.1), "of this size")
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1e9, 1e10, 1e12])
+def test_rods_of_any_length(unit):
+    """Three rods have six rows; determinants of them are high powers of a length."""
+    q = taut.coordinates("x1 y1 x2 y2 x3 y3")
+    ends = [sp.zeros(2, 1), *(sp.Matrix(q[i : i + 2]) for i in (0, 2, 4))]
+    rods = [(k - j).dot(k - j) - unit**2 for j, k in pairwise(ends)]
+    model = taut.System(q, mass=1, potential=unit * (q[1] + q[3] + q[5]), constraints=rods)
+    run = taut.simulate(
+        model,
+        q0=unit * np.array([1, 0, 2, 0, 3, 0]),
+        v0=0,
+        duration=0.5,
+        step=0.01,
+        method=taut.Corrected("rk4", [], iterate=True),
+    )
+    assert np.abs(run.constraints).max() < 1e-14 * unit**2
+    assert np.abs(run.hidden).max() < 1e-14 * unit**2
