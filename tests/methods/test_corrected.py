@@ -530,3 +530,12 @@ def test_rods_of_any_length(unit):
     )
     assert np.abs(run.constraints).max() < 1e-14 * unit**2
     assert np.abs(run.hidden).max() < 1e-14 * unit**2
+
+
+@pytest.mark.parametrize("step", [0.28, 0.37])
+def test_slow_rounds_are_not_taken_for_noise(step):
+    """Where steps are coarse, rounds converge by a factor near one: what is left is no noise."""
+    method = taut.Corrected("rattle", [ENERGY, SPIN], symmetric=True)
+    orbit = {"q0": [0.6, 0], "v0": [0, 1.5], "duration": 400 * step, "step": step}
+    run = taut.simulate(KEPLER, **orbit, method=method, laws=None)
+    assert max(wander(run, [ENERGY, SPIN])) < 3e-12

@@ -190,19 +190,26 @@ def joint_of(
             (piece.z, update.change) for piece, update in zip(pieces, own, strict=True)
         ]
         change = _round(parts, first + len(own), joint.factors, solved, start)
-    weights, rounding = _weights(step, True)
-    measure = SX(0)
-    for piece in pieces:
-        measure = measure + solved.resolved(_measure(piece, change[at(piece.z)], weights))
     unknowns, symbols, velocities = joint.moves
-    for velocity in velocities:
-        moved = ca.substitute(solved.resolved(velocity), symbols, change[at(unknowns)])
-        measure = measure + ca.dot(ca.fabs(moved), weights)
+    written = [solved.resolved(velocity) for velocity in velocities]
+
+    def measured(weights: SX) -> SX:
+        total = SX(0)
+        for piece in pieces:
+            total = total + solved.resolved(_measure(piece, change[at(piece.z)], weights))
+        for velocity in written:
+            moved = ca.substitute(velocity, symbols, change[at(unknowns)])
+            total = total + ca.dot(ca.fabs(moved), weights)
+        return total
+
+    weights, rounding = _weights(step, True)
+    # Rounds converge by a factor: what no longer falls is noise only if rounding explains it.
+    excess = SX(0) if thorough else measured(_against_rounding(step))
     history = SX.sym(f"m{index}", HISTORY * z.numel())
     guess = _extrapolated(z, history, step.families, 0 if thorough else back)
     bent = any(update.curved for update in own)
     return Newton(
-        z, residual, history, guess, change, measure, bent, start, not thorough, SX(0),
+        z, residual, history, guess, change, measured(weights), bent, start, not thorough, excess,
         peeled=not thorough, enough=ca.fmax(rounding, NEXT / SLOW) if pieces else None,
     )  # fmt: skip
 
@@ -295,8 +302,13 @@ def _measure(piece: Piece, change: SX, weights: SX) -> SX:
 
 def _excess(step: FusedStep, piece: Piece, change: SX) -> SX:
     """The sum of h·|Δwatch|, relative to what rounding the largest coordinate does to all."""
+    return _measure(piece, change, _against_rounding(step))
+
+
+def _against_rounding(step: FusedStep) -> SX:
+    """What velocities are multiplied by: h over what rounding the largest coordinate does."""
     sizes, n = ca.fabs(step.q) + ca.fabs(step.move) + step.floor, step.q.numel()
-    return _measure(piece, change, SX.ones(n) * ca.fabs(step.h) / (ROUNDED * n * ca.mmax(sizes)))
+    return SX.ones(n) * ca.fabs(step.h) / (ROUNDED * n * ca.mmax(sizes))
 
 
 def _eliminated(slope: SX, residual: SX, h: SX) -> SX:
