@@ -539,3 +539,12 @@ def test_slow_rounds_are_not_taken_for_noise(step):
     orbit = {"q0": [0.6, 0], "v0": [0, 1.5], "duration": 400 * step, "step": step}
     run = taut.simulate(KEPLER, **orbit, method=method, laws=None)
     assert max(wander(run, [ENERGY, SPIN])) < 3e-12
+
+
+def test_a_second_correction_is_not_trusted_too_early():
+    """With the matrix of the first it leaves twice what Newton's would, which is to be seen."""
+    orbit = {"q0": [0.4, 0], "v0": [0, 2.0], "duration": 200, "step": 0.1}
+    run = taut.simulate(KEPLER, **orbit, method=taut.Corrected("rk4", ALL, iterate=True), laws=None)
+    assert run.certificate.iterations > 1.1
+    assert wander(run, [SPIN])[0] < 1.5e-15
+    assert max(wander(run, ALL)) < 3.5e-15
