@@ -113,6 +113,19 @@ def test_too_many_are_not_kept(afresh, monkeypatch):
     assert compiled(simulated()).program.room == 0
 
 
+def test_those_of_all_sub_steps_fit_on_a_stack(afresh, monkeypatch):
+    """Each sub-step has its own; for many of them they were more than a thread has room for."""
+    method = taut.Composition("gauss-lobatto-4", order=6)
+    parts = len(method.substeps)
+    program = compiled(simulated(method=method, duration=2 * FINE)).program
+    size = program.room - newtons.BOOKS
+    assert 0 < size * parts <= newtons.STACK
+    compiling._workshop.cache_clear()
+    monkeypatch.setattr(newtons, "STACK", size * parts - 1)
+    assert compiled(simulated(method=method, duration=2 * FINE)).program.room == 0
+    assert compiled(simulated(method="gauss-lobatto-4", duration=2 * FINE)).program.room
+
+
 @pytest.mark.parametrize("step", [0.16, 0.04, 0.01])
 @pytest.mark.parametrize("method", ["gauss-lobatto-6", "lobatto-6", "time-element"])
 def test_the_solution_is_that_of_new_factors(afresh, monkeypatch, method, step):

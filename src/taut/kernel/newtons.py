@@ -37,6 +37,7 @@ NEXT = 1e-16  # what the next update may be
 SLOW = 1e-3  # the factor by which multipliers follow an inner iteration
 MODEST = 60  # unknowns up to which both are written down to find out
 DEAR, ROOM = 2.0, 4096  # factors are kept from step to step if they cost so many iterations
+STACK = 16384  # numbers of all sub-steps: a run has them on its stack, 1 MB for eight lanes
 BOOKS = 3  # numbers by which a step decides whether to keep them: see `kept_code`
 
 
@@ -255,7 +256,8 @@ def _change(step: FusedStep, piece: Piece, start: SX, thorough: bool, prefix: st
     several = any(entries(symbols[0]) <= own for symbols in members)
     if not several or bent:
         return _Update(_eliminated(slope, residual, step.h), bent)
-    update = _kept(_simplified(slope, z, start, step.multipliers), residual, z, step.h, prefix)
+    matrix, most = _simplified(slope, z, start, step.multipliers), min(ROOM, STACK // step.substeps)
+    update = _kept(matrix, residual, z, step.h, prefix, most)
     if not thorough and z.numel() > MODEST:  # it always pays
         return update
     exact = _eliminated(slope, residual, step.h)
@@ -264,8 +266,11 @@ def _change(step: FusedStep, piece: Piece, start: SX, thorough: bool, prefix: st
     return _Update(exact, bent, room=update.room) if thorough else update
 
 
-def _kept(matrix: SX, residual: SX, z: SX, h: SX, prefix: str) -> _Update:
-    """The update by a matrix without unknowns, with names for factors that are worth keeping."""
+def _kept(matrix: SX, residual: SX, z: SX, h: SX, prefix: str, most: int) -> _Update:
+    """The update by a matrix without unknowns, with names for factors that are worth keeping.
+
+    If there are more than `most`, none is kept.
+    """
     if not prefix or matrix.is_constant() or z.numel() <= 3:
         return _Update(_eliminated(matrix, residual, h), False, True)
     order = little_fill(matrix, h)
@@ -274,7 +279,7 @@ def _kept(matrix: SX, residual: SX, z: SX, h: SX, prefix: str) -> _Update:
     twin, named, factors = plain.named(prefix)
     change = twin.solve(right)[inverse]
     price = cost(factors, ca.vertcat(*ca.symvar(factors))) / cost(change, z)
-    if price < DEAR or named.numel() > ROOM:
+    if price < DEAR or named.numel() > most:
         return _Update(plain.solve(right)[inverse], False, True, price=price)
     return _Update(change, False, True, factors, named, price, named.numel() + BOOKS)
 
