@@ -209,6 +209,19 @@ def test_a_trajectory_does_not_depend_on_its_batch():
     assert len(ages) > 3
 
 
+def test_lanes_that_fail_leave_no_trace_in_others():
+    """A step in which one of them fails is taken back by all, with the factors it has renewed."""
+    failing, slow = 0.0, np.linspace(0.3, 1.0, 7)
+    step = 0.02
+    with pytest.raises(taut.StepError) as error:
+        simulated(slow=np.array([failing, *slow]), step=step)
+    batch = error.value.partial
+    for i, x in enumerate(slow, 1):
+        alone = simulated(slow=x, step=step)
+        assert np.array_equal(batch.q[i], alone.q), x
+        assert np.array_equal(books(batch, i), books(alone)), x
+
+
 def test_between_steps_and_with_varying_ones(monkeypatch):
     run = simulated(duration=1.0, every=10)
     every = simulated(duration=1.0)

@@ -548,3 +548,17 @@ def test_a_second_correction_is_not_trusted_too_early():
     assert run.certificate.iterations > 1.1
     assert wander(run, [SPIN])[0] < 1.5e-15
     assert max(wander(run, ALL)) < 3.5e-15
+
+
+def test_lanes_are_polished_each_for_itself():
+    """Those that are done neither move nor count while others go on."""
+    method = taut.Corrected("rk4", ALL, iterate=True)
+    given = {"duration": 40, "step": 0.1, "method": method, "laws": None}
+    speeds = [[0, s] for s in (1.5, 2.0, 1.6, 2.1, 1.7)]
+    many = taut.simulate(KEPLER, q0=[[0.4, 0]] * 5, v0=speeds, **given)
+    alone = [taut.simulate(KEPLER, q0=[0.4, 0], v0=v0, **given) for v0 in speeds]
+    for one, run in zip(many.q, alone, strict=True):
+        np.testing.assert_array_equal(one, run.q)
+    each = [run.certificate.iterations for run in alone]
+    assert np.ptp(each) > 0.01
+    assert many.certificate.iterations == pytest.approx(np.mean(each), rel=1e-12)
