@@ -562,3 +562,28 @@ def test_lanes_are_polished_each_for_itself():
     each = [run.certificate.iterations for run in alone]
     assert np.ptp(each) > 0.01
     assert many.certificate.iterations == pytest.approx(np.mean(each), rel=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1e10, 1e12])
+def test_symmetric_corrections_at_any_length(unit):
+    """Two rods in space with two laws: a determinant that overflows must not mean no correction."""
+    q = taut.coordinates("x1 y1 z1 x2 y2 z2")
+    v = taut.velocities(q)
+    one, two = sp.Matrix(q[:3]), sp.Matrix(q[3:])
+    rods = [one.dot(one) - unit**2, (two - one).dot(two - one) - unit**2]
+    weight = unit * (q[2] + q[5])
+    model = taut.System(q, mass=1, potential=weight, constraints=rods)
+    laws = [
+        sum(s**2 for s in v) / 2 + weight,
+        q[0] * v[1] - q[1] * v[0] + q[3] * v[4] - q[4] * v[3],
+    ]
+    run = taut.simulate(
+        model,
+        q0=unit * np.array([1, 0, 0, 2, 0, 0]),
+        v0=unit * np.array([0, 0.3, 0, 0, 0.2, 0]),
+        duration=1,
+        step=0.01,
+        method=taut.Corrected("rattle", laws, symmetric=True),
+        laws=None,
+    )
+    assert max(wander(run, laws)) < 1e-14 * unit**2
