@@ -94,3 +94,19 @@ def test_a_gradient_that_vanishes():
     assert plain == 0
     np.testing.assert_array_equal(good, [0, 1])
     np.testing.assert_array_equal(ranked, [-0.5, 0, 0, 0, 0, 0, 0, 0])
+
+
+@pytest.mark.parametrize("count", range(1, QUICK + 1))
+@pytest.mark.parametrize("sure", [False, True])
+def test_determinants_that_overflow_are_left_to_elimination(count, sure):
+    """They are products of up to thirty lengths: either cofactors are right, or not asked for."""
+    random = np.random.default_rng(count)
+    rows, phi = random.standard_normal((count, 8)), 1e-9 * random.standard_normal(count)
+    wanted = -rows.T @ np.linalg.solve(rows @ rows.T, phi)
+    used = set()
+    for unit in 10.0 ** np.arange(-40, 41):
+        given = (unit * rows, unit * phi, 1.0, count if sure else 0)
+        quick, _, plain, ranked, _, _, _ = made(*given)
+        np.testing.assert_allclose(quick if plain else ranked, wanted, rtol=0, atol=1e-17)
+        used.add(bool(plain))
+    assert True in used

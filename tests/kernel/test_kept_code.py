@@ -113,6 +113,19 @@ def test_too_many_are_not_kept(afresh, monkeypatch):
     assert compiled(simulated()).program.room == 0
 
 
+def test_those_of_all_sub_steps_fit_on_a_stack(afresh, monkeypatch):
+    """Each sub-step has its own; for many of them they were more than a thread has room for."""
+    method = taut.Composition("gauss-lobatto-4", order=6)
+    parts = len(method.substeps)
+    program = compiled(simulated(method=method, duration=2 * FINE)).program
+    size = program.room - newtons.BOOKS
+    assert 0 < size * parts <= newtons.STACK
+    compiling._workshop.cache_clear()
+    monkeypatch.setattr(newtons, "STACK", size * parts - 1)
+    assert compiled(simulated(method=method, duration=2 * FINE)).program.room == 0
+    assert compiled(simulated(method="gauss-lobatto-4", duration=2 * FINE)).program.room
+
+
 @pytest.mark.parametrize("step", [0.16, 0.04, 0.01])
 @pytest.mark.parametrize("method", ["gauss-lobatto-6", "lobatto-6", "time-element"])
 def test_the_solution_is_that_of_new_factors(afresh, monkeypatch, method, step):
@@ -202,6 +215,19 @@ def test_a_trajectory_does_not_depend_on_its_batch():
         assert np.array_equal(books(batch, i), books(alone)), x
         ages.add(tuple(books(alone)))
     assert len(ages) > 3
+
+
+def test_lanes_that_fail_leave_no_trace_in_others():
+    """A step in which one of them fails is taken back by all, with the factors it has renewed."""
+    failing, slow = 0.0, np.linspace(0.3, 1.0, 7)
+    step = 0.02
+    with pytest.raises(taut.StepError) as error:
+        simulated(slow=np.array([failing, *slow]), step=step)
+    batch = error.value.partial
+    for i, x in enumerate(slow, 1):
+        alone = simulated(slow=x, step=step)
+        assert np.array_equal(batch.q[i], alone.q), x
+        assert np.array_equal(books(batch, i), books(alone)), x
 
 
 def test_between_steps_and_with_varying_ones(monkeypatch):

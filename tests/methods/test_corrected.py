@@ -1,5 +1,7 @@
 """Corrections: SGM's formulas by hand, laws to round-off, dependent laws, symmetry, refusals."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -564,3 +566,79 @@ def test_a_law_without_a_value_at_the_start_is_refused():
     assert np.isfinite(good.q).all()
     with pytest.raises(taut.TautError, match=r"log\(p\) \+ log\(r\) = nan"):
         taut.simulate(flow, q0=[-1, 2], duration=0.1, step=0.1, method=method, laws=None)
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1e9, 1e10, 1e12])
+def test_rods_of_any_length(unit):
+    """Three rods have six rows; determinants of them are high powers of a length."""
+    q = taut.coordinates("x1 y1 x2 y2 x3 y3")
+    ends = [sp.zeros(2, 1), *(sp.Matrix(q[i : i + 2]) for i in (0, 2, 4))]
+    rods = [(k - j).dot(k - j) - unit**2 for j, k in pairwise(ends)]
+    model = taut.System(q, mass=1, potential=unit * (q[1] + q[3] + q[5]), constraints=rods)
+    run = taut.simulate(
+        model,
+        q0=unit * np.array([1, 0, 2, 0, 3, 0]),
+        v0=0,
+        duration=0.5,
+        step=0.01,
+        method=taut.Corrected("rk4", [], iterate=True),
+    )
+    assert np.abs(run.constraints).max() < 1e-14 * unit**2
+    assert np.abs(run.hidden).max() < 1e-14 * unit**2
+
+
+@pytest.mark.parametrize("step", [0.28, 0.37])
+def test_slow_rounds_are_not_taken_for_noise(step):
+    """Where steps are coarse, rounds converge by a factor near one: what is left is no noise."""
+    method = taut.Corrected("rattle", [ENERGY, SPIN], symmetric=True)
+    orbit = {"q0": [0.6, 0], "v0": [0, 1.5], "duration": 400 * step, "step": step}
+    run = taut.simulate(KEPLER, **orbit, method=method, laws=None)
+    assert max(wander(run, [ENERGY, SPIN])) < 3e-12
+
+
+def test_a_second_correction_is_not_trusted_too_early():
+    """With the matrix of the first it leaves twice what Newton's would, which is to be seen."""
+    orbit = {"q0": [0.4, 0], "v0": [0, 2.0], "duration": 200, "step": 0.1}
+    run = taut.simulate(KEPLER, **orbit, method=taut.Corrected("rk4", ALL, iterate=True), laws=None)
+    assert run.certificate.iterations > 1.1
+    assert wander(run, [SPIN])[0] < 1.5e-15
+    assert max(wander(run, ALL)) < 3.5e-15
+
+
+def test_lanes_are_polished_each_for_itself():
+    """Those that are done neither move nor count while others go on."""
+    method = taut.Corrected("rk4", ALL, iterate=True)
+    given = {"duration": 40, "step": 0.1, "method": method, "laws": None}
+    speeds = [[0, s] for s in (1.5, 2.0, 1.6, 2.1, 1.7)]
+    many = taut.simulate(KEPLER, q0=[[0.4, 0]] * 5, v0=speeds, **given)
+    alone = [taut.simulate(KEPLER, q0=[0.4, 0], v0=v0, **given) for v0 in speeds]
+    for one, run in zip(many.q, alone, strict=True):
+        np.testing.assert_array_equal(one, run.q)
+    each = [run.certificate.iterations for run in alone]
+    assert np.ptp(each) > 0.01
+    assert many.certificate.iterations == pytest.approx(np.mean(each), rel=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1e10, 1e12])
+def test_symmetric_corrections_at_any_length(unit):
+    """Two rods in space with two laws: a determinant that overflows must not mean no correction."""
+    q = taut.coordinates("x1 y1 z1 x2 y2 z2")
+    v = taut.velocities(q)
+    one, two = sp.Matrix(q[:3]), sp.Matrix(q[3:])
+    rods = [one.dot(one) - unit**2, (two - one).dot(two - one) - unit**2]
+    weight = unit * (q[2] + q[5])
+    model = taut.System(q, mass=1, potential=weight, constraints=rods)
+    laws = [
+        sum(s**2 for s in v) / 2 + weight,
+        q[0] * v[1] - q[1] * v[0] + q[3] * v[4] - q[4] * v[3],
+    ]
+    run = taut.simulate(
+        model,
+        q0=unit * np.array([1, 0, 0, 2, 0, 0]),
+        v0=unit * np.array([0, 0.3, 0, 0, 0.2, 0]),
+        duration=1,
+        step=0.01,
+        method=taut.Corrected("rattle", laws, symmetric=True),
+        laws=None,
+    )
+    assert max(wander(run, laws)) < 1e-14 * unit**2

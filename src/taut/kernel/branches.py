@@ -8,9 +8,10 @@ alone.
 
 Polish: the values of laws are looked at, in units of what rounding the state does to them.  Below
 one there is nothing to do.  Otherwise the matrix of the first correction serves once more; what
-it leaves falls by a factor, so that s is followed by s²/s₋₁, and if that is less than one nobody
-looks again.  It may go on for ever where laws touch each other, a double root; then the best state
-counts.
+it leaves falls by a factor.  The first was Newton's, ½φ''δ²; the next is φ''δδ', twice as far, or
+some more between several laws: s is followed by less than `WORSE` s²/s₋₁, and if that is less than
+one nobody looks again.  It may go on for ever where laws touch each other, a double root; then the
+best state counts.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from taut.kernel.emit import Emitter, lean
 
 SX = ca.SX
 LIMIT = 25  # looks at what is left
+WORSE = 4.0  # see above: 2 for one law
 FALLING = 0.6  # of what was left before: more is not falling any longer
 NEVER = 1e300
 
@@ -179,6 +181,7 @@ def polished(
     best = [e.select(less, a, b) for a, b in zip(names["here"], names["best"], strict=True)]
     there = [e.select(done, a, e.plus(a, d)) for a, d in zip(names["here"], changes, strict=True)]
     square = e.put(f"fmul {e.type} {scalars['left']}, {scalars['left']}")
+    square = e.put(f"fmul {e.type} {square}, {e.constant(WORSE)}")
     falls = e.put(f"fmul {e.type} {scalars['last']}, {e.constant(FALLING)}")
     ends = e.put(
         f"or {e.mask} {e.compare('ole', square, scalars['last'])}, "

@@ -195,6 +195,7 @@ class FusedStep:
         self.tables: dict[str, SX] = {}
         self.remembered: dict[str, SX] = {}
         self.holding: list[tuple[SX, sp.Expr]] = []
+        self.substeps = parts
         self.last = SX.sym("last") if parts > 1 else SX(1)
         self.end: dict[str, SX] = {}
         self.parts: tuple[Parts, Parts] | None = None

@@ -154,7 +154,8 @@ class Quick:
             for row, m in zip(a[k:], self.mixed, strict=True)
         ]
         self.adj2, self.det2 = adjugate(self.schur)
-        self.over = 1 / (self.det * self.det2) if k else 1 / self.det2
+        self.whole = self.det * self.det2 if k else self.det2
+        self.over = 1 / self.whole
 
     def to(self, phi: SX) -> tuple[SX, SX]:
         """−N⁻¹Jᵀ (J N⁻¹Jᵀ)⁻¹φ, and its squared length."""
@@ -184,6 +185,8 @@ class Quick:
         for _ in range(len(sizes) - k - 1 if k else 0):
             scale = scale * self.det
         fine = self.det2 > ca.fmax(PLAIN * scale, TINY)
+        # Determinants are high powers of lengths: 1e10 m are too much for those of six rows.
+        fine = ca.logic_and(fine, ca.logic_and(self.whole > TINY, self.whole < 1 / TINY))
         if k:
             fine = ca.logic_and(fine, self.det > ca.fmax(PLAIN * _product(sizes[:k]), TINY))
         if sure == self.gram.size:

@@ -37,6 +37,7 @@ NEXT = 1e-16  # what the next update may be
 SLOW = 1e-3  # the factor by which multipliers follow an inner iteration
 MODEST = 60  # unknowns up to which both are written down to find out
 DEAR, ROOM = 2.0, 4096  # factors are kept from step to step if they cost so many iterations
+STACK = 16384  # numbers of all sub-steps: a run has them on its stack, 1 MB for eight lanes
 BOOKS = 3  # numbers by which a step decides whether to keep them: see `kept_code`
 
 
@@ -190,23 +191,29 @@ def joint_of(
             (piece.z, update.change) for piece, update in zip(pieces, own, strict=True)
         ]
         change = _round(parts, first + len(own), joint.factors, solved, start)
-    weights, rounding = _weights(step, True)
-    measure, excess = SX(0), SX(0)
-    for piece in pieces:
-        measure = measure + solved.resolved(_measure(piece, change[at(piece.z)], weights))
-        excess = excess + solved.resolved(_excess(step, piece, change[at(piece.z)]))
     unknowns, symbols, velocities = joint.moves
-    for velocity in velocities:
-        moved = ca.substitute(solved.resolved(velocity), symbols, change[at(unknowns)])
-        measure = measure + ca.dot(ca.fabs(moved), weights)
-        excess = excess + ca.dot(ca.fabs(moved), _rounding(step))
+    written = [solved.resolved(velocity) for velocity in velocities]
+
+    def measured(weights: SX) -> SX:
+        total = SX(0)
+        for piece in pieces:
+            total = total + solved.resolved(_measure(piece, change[at(piece.z)], weights))
+        for velocity in written:
+            moved = ca.substitute(velocity, symbols, change[at(unknowns)])
+            total = total + ca.dot(ca.fabs(moved), weights)
+        return total
+
+    weights, rounding = _weights(step, True)
+    measure = measured(weights)
+    # Rounds converge by a factor: what no longer falls is noise only if rounding explains it.
+    # Newton does not, and laws that nearly depend on each other magnify rounding.
+    noise = measured(_against_rounding(step)) <= 1
+    noise = ca.logic_or(measure <= NOISE, noise) if thorough else noise
     history = SX.sym(f"m{index}", HISTORY * z.numel())
     guess = _extrapolated(z, history, step.families, 0 if thorough else back)
     bent = any(update.curved for update in own)
     return Newton(
-        z, residual, history, guess, change, measure, bent, start, not thorough,
-        # Dependent laws magnify rounding; coordinates at rest make a small move a large one.
-        ca.logic_or(measure <= NOISE, excess <= 1),
+        z, residual, history, guess, change, measure, bent, start, not thorough, noise,
         peeled=not thorough, enough=ca.fmax(rounding, NEXT / SLOW) if pieces else None,
     )  # fmt: skip
 
@@ -252,7 +259,8 @@ def _change(step: FusedStep, piece: Piece, start: SX, thorough: bool, prefix: st
     several = any(entries(symbols[0]) <= own for symbols in members)
     if not several or bent:
         return _Update(_eliminated(slope, residual, step.h), bent)
-    update = _kept(_simplified(slope, z, start, step.multipliers), residual, z, step.h, prefix)
+    matrix, most = _simplified(slope, z, start, step.multipliers), min(ROOM, STACK // step.substeps)
+    update = _kept(matrix, residual, z, step.h, prefix, most)
     if not thorough and z.numel() > MODEST:  # it always pays
         return update
     exact = _eliminated(slope, residual, step.h)
@@ -261,8 +269,11 @@ def _change(step: FusedStep, piece: Piece, start: SX, thorough: bool, prefix: st
     return _Update(exact, bent, room=update.room) if thorough else update
 
 
-def _kept(matrix: SX, residual: SX, z: SX, h: SX, prefix: str) -> _Update:
-    """The update by a matrix without unknowns, with names for factors that are worth keeping."""
+def _kept(matrix: SX, residual: SX, z: SX, h: SX, prefix: str, most: int) -> _Update:
+    """The update by a matrix without unknowns, with names for factors that are worth keeping.
+
+    If there are more than `most`, none is kept.
+    """
     if not prefix or matrix.is_constant() or z.numel() <= 3:
         return _Update(_eliminated(matrix, residual, h), False, True)
     order = little_fill(matrix, h)
@@ -271,7 +282,7 @@ def _kept(matrix: SX, residual: SX, z: SX, h: SX, prefix: str) -> _Update:
     twin, named, factors = plain.named(prefix)
     change = twin.solve(right)[inverse]
     price = cost(factors, ca.vertcat(*ca.symvar(factors))) / cost(change, z)
-    if price < DEAR or named.numel() > ROOM:
+    if price < DEAR or named.numel() > most:
         return _Update(plain.solve(right)[inverse], False, True, price=price)
     return _Update(change, False, True, factors, named, price, named.numel() + BOOKS)
 
@@ -299,11 +310,11 @@ def _measure(piece: Piece, change: SX, weights: SX) -> SX:
 
 def _excess(step: FusedStep, piece: Piece, change: SX) -> SX:
     """The sum of h·|Δwatch|, relative to what rounding the largest coordinate does to all."""
-    return _measure(piece, change, _rounding(step))
+    return _measure(piece, change, _against_rounding(step))
 
 
-def _rounding(step: FusedStep) -> SX:
-    """What velocities are multiplied by to compare moves with rounding the largest coordinate."""
+def _against_rounding(step: FusedStep) -> SX:
+    """What velocities are multiplied by: h over what rounding the largest coordinate does."""
     sizes, n = ca.fabs(step.q) + ca.fabs(step.move) + step.floor, step.q.numel()
     return SX.ones(n) * ca.fabs(step.h) / (ROUNDED * n * ca.mmax(sizes))
 

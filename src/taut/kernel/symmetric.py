@@ -201,10 +201,26 @@ def _inverse(gram: Gram, begin: Beginning) -> SX:
             own = weight[i] * weight[j] * own
             own = own + (1 - weight[i]) * begin.sizes[k] if i == j else own
             summed.a[i][j] = summed.a[j][i] = own
+    if 3 < size <= QUICK:
+        return _levelled(summed)
     if size <= QUICK:
         return ca.vertcat(*Quick(summed).inverse())
     ranked = Ranked(summed, SX.zeros(size), SX(0), size)
     return ca.vertcat(*ranked.inverse())
+
+
+def _levelled(gram: Gram) -> SX:
+    """The inverse by cofactors of a matrix with ones on its diagonal.
+
+    Nobody looks at determinants here, which are high powers of lengths; with 1e10 m they overflow.
+    """
+    size = gram.size
+    over = [1 / ca.sqrt(ca.fmax(x, TINY)) for x in gram.sizes]
+    level = Gram([], [])
+    level.size, level.along = size, gram.along
+    level.a = [[x * over[i] * over[j] for j, x in enumerate(row)] for i, row in enumerate(gram.a)]
+    weights = [over[i] * over[j] for i in range(size) for j in range(i + 1)]
+    return ca.vertcat(*(x * w for x, w in zip(Quick(level).inverse(), weights, strict=True)))
 
 
 def _matrix(rows: list[list[SX]]) -> SX:
