@@ -164,6 +164,7 @@ def run(quick=False, paste=False):
     """Measure, print, write the results, and with `paste` put the table into the docs."""
     amounts, printed = QUICK if quick else Amounts(), Tee()
     found = [saved(name, make, *which, amounts) for name, make, all_ in CASES for which in all_]
+    print("\nWhat it saves to keep factors from step to step\n")
     with contextlib.redirect_stdout(printed):
         print(table(found))
     RESULTS.parent.mkdir(exist_ok=True)
