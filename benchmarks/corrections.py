@@ -7,16 +7,14 @@ turns.  `python benchmarks/corrections.py` prints a Markdown table; `make bench`
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
-import os
 import statistics
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import sympy as sp
-from report import Tee, environment
+from report import Tee, command, environment
 
 RESULTS = Path(__file__).with_name("results") / "corrections.json"
 BASES = ("rk4", "dop853", "rattle", "gauss-lobatto-4")
@@ -185,16 +183,5 @@ def run(quick=False, paste=False):
         corrections_into_the_docs(printed.getvalue())
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="measure less of everything")
-    parser.add_argument("--paste", action="store_true", help="and put it into the docs")
-    options = parser.parse_args()
-    if options.quick and options.paste:
-        parser.error("a quick run is not for the documentation")
-    os.environ["TAUT_THREADS"] = "1"  # read when taut is imported
-    run(options.quick, options.paste)
-
-
 if __name__ == "__main__":
-    main()
+    command(__doc__, run)

@@ -9,10 +9,8 @@ compiled twice, once with new factors in every step, and both run in turns.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
-import os
 import statistics
 from dataclasses import asdict, dataclass
 from itertools import combinations
@@ -20,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import sympy as sp
-from report import Tee, environment
+from report import Tee, command, environment
 
 RESULTS = Path(__file__).with_name("results") / "kept_factors.json"
 
@@ -176,16 +174,5 @@ def run(quick=False, paste=False):
         factors_into_the_docs(printed.getvalue())
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="measure less of everything")
-    parser.add_argument("--paste", action="store_true", help="and put it into the docs")
-    options = parser.parse_args()
-    if options.quick and options.paste:
-        parser.error("a quick run is not for the documentation")
-    os.environ["TAUT_THREADS"] = "1"  # read when taut is imported
-    run(options.quick, options.paste)
-
-
 if __name__ == "__main__":
-    main()
+    command(__doc__, run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import os
 import platform
@@ -62,3 +63,15 @@ class Tee(io.StringIO):
         sys.__stdout__.write(text)
         sys.__stdout__.flush()
         return super().write(text)
+
+
+def command(text, run):
+    """A benchmark as a command: its module's text, and what is called with (quick, paste)."""
+    parser = argparse.ArgumentParser(description=text.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="measure less of everything")
+    parser.add_argument("--paste", action="store_true", help="and put it into the docs")
+    options = parser.parse_args()
+    if options.quick and options.paste:
+        parser.error("a quick run is not for the documentation")
+    os.environ["TAUT_THREADS"] = "1"  # read when taut is imported
+    run(options.quick, options.paste)
