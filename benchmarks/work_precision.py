@@ -9,7 +9,6 @@ in turns.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
@@ -22,7 +21,7 @@ import angles
 import numpy as np
 import solvers
 from curves import Curve, Point, best, time_at
-from report import PACKAGES, Row, Tee, environment
+from report import PACKAGES, Row, Tee, command, environment
 
 RESULTS = Path(__file__).with_name("results")
 ENERGY, ERROR = 3e-8, 1e-8  # the energy error over the long run and the error after the short one
@@ -285,16 +284,5 @@ def run(quick=False, paste=False):
         precision_into_the_docs(printed.getvalue(), pictures)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="measure less of everything")
-    parser.add_argument("--paste", action="store_true", help="and put it into the docs")
-    options = parser.parse_args()
-    if options.quick and options.paste:
-        parser.error("a quick run is not for the documentation")
-    os.environ["TAUT_THREADS"] = "1"  # read when taut is imported
-    run(options.quick, options.paste)
-
-
 if __name__ == "__main__":
-    main()
+    command(__doc__, run)
