@@ -1,0 +1,1 @@
+"""What moves and bends: fields in Hamel form, beams, sections, ends, loads."""

@@ -1,0 +1,1 @@
+"""Schemes for fields and beams."""
