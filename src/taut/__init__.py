@@ -92,6 +92,7 @@ _OPEN = (
     "files",
     "kernel",
     "laws",
+    "lie",
     "march",
     "methods",
     "model",
