@@ -27,6 +27,7 @@ from taut.progress import Progress
 
 CHUNK = 0.1  # seconds between looks at the keyboard and the progress bar
 TWO_BEAMS = 8  # numbers of a joint
+TINY = 1e-6  # a strain that round-off alone does not reach
 
 
 class FieldRun:
@@ -99,6 +100,19 @@ class FieldRun:
         """Open the books with the energy at the start."""
         sums = self._swept("shown")
         self.books[BOOKS.index("energy0")] = sums[0] + self.energies[0]
+        self.books[loop.LEAST] = self._least(sums[0])
+
+    def _least(self, kinetic: float) -> float:
+        """An energy that a run may gain or lose though it has none at the start.
+
+        Of beams that of round-off in their strains, generously; the energy of a field need not be
+        positive: its parts, and what its stress at the start does over a strain of one.
+        """
+        if (mesh := self.mesh) is not None:
+            stiff = np.einsum("eii->e", mesh.stiffness) * np.where(mesh.alive, mesh.spacing, 0.0)
+            return 0.5 * TINY**2 * float(stiff.sum())
+        pull = np.abs(self.strand.view("left")).sum() / self.strand.view("per_length")[0]
+        return float(abs(kinetic) + abs(self.energies[0]) + pull)
 
     # ---- marching ----------------------------------------------------------------------------
 
