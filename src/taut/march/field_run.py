@@ -21,6 +21,7 @@ from taut.lie import SE3, SO3
 from taut.march import field_loop as loop
 from taut.march.loop import BLOCK_LENGTH, BOOKS, OK, SHORTEST, SIZE
 from taut.march.plan import Plan
+from taut.march.run import _heard
 from taut.methods.fields.base import Scheme
 from taut.model.symbols import t as time_symbol
 from taut.progress import Progress
@@ -59,42 +60,42 @@ class FieldRun:
 
     # ---- stages ------------------------------------------------------------------------------
 
-    def _swept(self, stage: str) -> np.ndarray:
-        """One stage by itself; what it counted."""
+    def _swept(self, stage: str, t: float | None = None, k: int = 0) -> np.ndarray:
+        """One stage by itself, at a time and before a step; what it counted."""
         strand, sums = self.strand, np.zeros(4)
         failed = loop.swept(
             self.calls[stage], strand.origin, strand.stride, strand.par.ctypes.data, sums.ctypes.data
         )
         if failed >= 0:
-            raise self._unsolved(int(failed), self.plan.t0, 0, None)
+            raise self._unsolved(int(failed), self.plan.t0 if t is None else t, k, None)
         return sums
 
-    def begin(self, momentum: np.ndarray, h: float, t: float) -> None:
-        """Take the momenta at the start, the strains and the poses being set."""
+    def begin(self, momentum: np.ndarray, h: float, t: float, k: int = 0) -> None:
+        """Take the momenta before step k, the strains and the poses being set."""
         strand = self.strand
         strand.give("step", np.array([h]))
         self._pulled()
-        self._loaded(t)
+        self._loaded(t, k)
         strand.give("mu", momentum)
-        self._aimed(t - h)
+        self._aimed(t - h, k)
         self.aims.start(strand, h)
-        self._aimed(t + h)
+        self._aimed(t + h, k)
         loop.gathered(strand.rows, self.joints, self.turns, MARGIN)
-        self._swept("begin")
+        self._swept("begin", t, k)
 
     def _pulled(self) -> None:
         self.energies[0] = self._swept("pull")[0]
         loop.copied(self.strand.rows, self.halo[1])
 
-    def _loaded(self, t: float) -> None:
+    def _loaded(self, t: float, k: int = 0) -> None:
         bad = self.loads.apply(self.strand, t)
         if bad >= 0:
-            raise self._bad_load(bad, t, 0, None)
+            raise self._bad_load(bad, t, k, None)
 
-    def _aimed(self, t: float) -> None:
+    def _aimed(self, t: float, k: int = 0) -> None:
         bad = self.aims.apply(self.strand, t)
         if bad >= 0:
-            raise self._bad_aim(bad, t, 0)
+            raise self._bad_aim(bad, t, k)
 
     def opened(self) -> None:
         """Open the books with the energy at the start."""
@@ -120,15 +121,15 @@ class FieldRun:
         """(numbers of stored states, the states, wall time, what ended it early)."""
         plan, strand = self.plan, self.strand
         whole = plan.last - (1 if plan.short else 0)
-        grid = np.arange(-(-plan.first // plan.every) * plan.every, whole, plan.every)
+        grid = np.arange(-(-plan.first // plan.every) * plan.every, plan.last, plan.every)
         numbers = np.append(grid, plan.last)
         height = int(sum(size for _, size in self.layout))
         store = np.empty((len(numbers), height, strand.count))
         k, row, error, h = plan.first, 0, None, plan.step
         begin, size = time.perf_counter(), 1
-        with Progress(progress, plan.last - plan.first, "field") as bar:
+        with Progress(progress, plan.last - plan.first, "field") as bar, _heard(self._stop):
             try:
-                while k < whole and error is None:
+                while k < whole and error is None and not self.stopping:
                     ask = min(size, whole - k)
                     start = time.perf_counter()
                     made, row, code, place = self._advance(store, row, plan.t0, h, k, ask)
@@ -138,18 +139,28 @@ class FieldRun:
                     if code != loop.DONE:
                         error = self._failed(code, place, k)
                     size = max(1, int(size * min(8.0, CHUNK / max(took, 1e-6))))
-                if error is None and plan.short:
-                    error = self._shorter(store, whole)
+                if error is None and plan.short and not self.stopping:
+                    row, error = self._shorter(store, row, whole)
                     k = plan.last if error is None else k
-            except KeyboardInterrupt as interrupt:
-                error = interrupt
+                    bar.add(k - whole)
+            except (KeyboardInterrupt, StepError) as reason:
+                error = reason
+        if error is None and k < plan.last:
+            error = KeyboardInterrupt()
         if error is None or isinstance(error, KeyboardInterrupt):
-            row = self._last(store, row, k)
+            try:
+                row = self._last(store, row, k)
+                numbers[row - 1] = k
+            except StepError as reason:
+                error = reason
         wall = time.perf_counter() - begin
-        numbers = numbers[:row].copy()
-        if row and (error is None or isinstance(error, KeyboardInterrupt)):
-            numbers[-1] = k
-        return numbers, store[:row], wall, error
+        return numbers[:row].copy(), store[:row], wall, error
+
+    stopping = False
+
+    def _stop(self) -> None:
+        """No more chunks: what is under way is finished, so that all states are whole."""
+        self.stopping = True
 
     def _advance(self, store, row, t0, h, k, count):
         strand, loads = self.strand, self.loads
@@ -161,34 +172,34 @@ class FieldRun:
             MARGIN, strand.count,
         )  # fmt: skip
 
-    def _shorter(self, store: np.ndarray, k: int) -> BaseException | None:
-        """The last step, by a fresh start with a smaller one."""
-        t = self.plan.t0 + k * self.plan.step
-        self._loaded(t)
-        self._aimed(t + self.plan.step)
-        loop.gathered(self.strand.rows, self.joints, self.turns, MARGIN)
-        self._swept("shown")
-        self.begin(self.strand.view(SEEN).T.copy(), self.plan.end_step, t)
-        every, self.plan = self.plan.every, self.plan
-        spare = np.empty((1, *store.shape[1:]))
-        strand, loads = self.strand, self.loads
+    def _shorter(self, store: np.ndarray, row: int, k: int) -> tuple[int, BaseException | None]:
+        """The last step, number k, by a fresh start with a smaller one; the next row."""
+        plan, strand, loads = self.plan, self.strand, self.loads
+        t = plan.t0 + k * plan.step
+        self._loaded(t, k)
+        self._aimed(t + plan.step, k)
+        loop.gathered(strand.rows, self.joints, self.turns, MARGIN)
+        self._swept("shown", t, k)
+        self.begin(strand.view(SEEN).T.copy(), plan.end_step, t, k)
+        kept = k % plan.every == 0
+        where = store[row:] if kept else np.empty((1, *store.shape[1:]))
         stages = (self.calls["shown"], self.calls["node"], self.calls["edge"])
         _, _, code, place = loop.march(
             strand.rows, strand.origin, strand.par, stages, self.joints, self.turns, *self.halo,
             loads.address, loads.scratch, loads.targets, loads.base, *self.aims.given,
-            self.books, self.energies, spare, self.layout, 0, t, self.plan.end_step, 0, 1,
-            max(every, 2), MARGIN, strand.count,
+            self.books, self.energies, where, self.layout, 0, t, plan.end_step, 0, 1,
+            plan.every, MARGIN, strand.count,
         )  # fmt: skip
-        return None if code == loop.DONE else self._failed(code, place, k)
+        return row + kept, None if code == loop.DONE else self._failed(code, place, k)
 
     def _last(self, store: np.ndarray, row: int, k: int) -> int:
         """Keep the last state and enter its energy into a copy of the books."""
         plan, strand = self.plan, self.strand
         t = float(plan.times(np.array([k]))[0])
-        self._loaded(t)
-        self._aimed(t + (plan.end_step if k == plan.last else plan.step))
+        self._loaded(t, k)
+        self._aimed(t + (plan.end_step if k == plan.last else plan.step), k)
         loop.gathered(strand.rows, self.joints, self.turns, MARGIN)
-        sums = self._swept("shown")
+        sums = self._swept("shown", t, k)
         self.final = self.books.copy()
         loop.noted(self.final, sums[0] + self.energies[0], sums[1], plan.step)
         loop.stored(strand.rows, MARGIN, strand.count, self.layout, store[row])

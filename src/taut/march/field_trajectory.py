@@ -30,6 +30,7 @@ class FieldEnding:
     energies: np.ndarray
     steps: int
     short: bool
+    failed: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from taut.errors import InputError
+from taut.errors import InputError, StepError
 from taut.fields.beam import Beam
 from taut.fields.beams import Beams
 from taut.fields.field import Field
@@ -133,9 +133,10 @@ def _finished(run: FieldRun, model, mesh, named, limit, progress, before=None) -
         at += size
     reference = _reference(model, mesh)
     books = getattr(run, "final", run.books)
+    steps = int(numbers[-1]) if len(numbers) else plan.first
     ending = FieldEnding(
-        strand.rows.copy(), run.books.copy(), run.energies.copy(), int(numbers[-1]) if len(numbers)
-        else plan.first, plan.short,
+        strand.rows.copy(), run.books.copy(), run.energies.copy(), steps,
+        plan.short and steps == plan.last, isinstance(error, StepError),
     )  # fmt: skip
     trajectory = FieldTrajectory(
         model, mesh, run.scheme, plan.times(numbers), parts["seen"],
@@ -152,6 +153,12 @@ def _finished(run: FieldRun, model, mesh, named, limit, progress, before=None) -
 def continued(run: FieldTrajectory, duration: float, progress: Any = None) -> FieldTrajectory:
     """`run` and what comes after it for `duration`, as one trajectory."""
     ending, model, mesh = run.ending, run.model, run.mesh
+    if ending.failed:
+        raise InputError(
+            "a run that failed cannot go on",
+            expected="a run that was completed or interrupted",
+            remedy="simulate again with a smaller step, or without what it failed at",
+        )
     first = 0 if ending.short else ending.steps
     start = float(run.t[-1]) if ending.short else run.t0
     plan = Plan.of(start, duration, run.step, run.every, first=first)
@@ -170,11 +177,11 @@ def continued(run: FieldTrajectory, duration: float, progress: Any = None) -> Fi
 
 
 def _joined(run: FieldTrajectory, more: FieldTrajectory) -> FieldTrajectory:
-    """Both as one; the last state of the first is kept only if one long run would have kept it."""
-    on_grid = run.ending.steps % run.every == 0 or run.ending.short
-    joint = len(run.t) - 1 if not (run.ending.short or not on_grid) else len(run.t)
-    if not on_grid:
-        joint = len(run.t) - 1
+    """Both as one.
+
+    The second begins with the last state of the first, if one long run would have kept that.
+    """
+    joint = len(run.t) - 1 if len(more.t) else len(run.t)
     names = ("t", "momentum", "strain", "_places", "_turns")
 
     def both(name: str):
