@@ -12,7 +12,7 @@ from casadi import SX
 
 from taut.errors import InputError, Interrupted, StepError
 from taut.fields.loads import Load, s
-from taut.fields.mesh import Mesh
+from taut.fields.mesh import Hold, Mesh
 from taut.kernel.compile import CompiledMap
 from taut.kernel.strand import SEEN, Strand
 from taut.kernel.sweep_code import MARGIN
@@ -38,15 +38,25 @@ class FieldRun:
     ----------
     mesh : Mesh or None
         Where the strand is made of beams.
+    going_on : bool
+        Whether an earlier run is continued: its ends have moved since they started.
     """
 
-    def __init__(self, strand: Strand, scheme: Scheme, plan: Plan, mesh: Mesh | None) -> None:
+    def __init__(
+        self,
+        strand: Strand,
+        scheme: Scheme,
+        plan: Plan,
+        mesh: Mesh | None,
+        *,
+        going_on: bool = False,
+    ) -> None:
         self.strand, self.scheme, self.plan, self.mesh = strand, scheme, plan, mesh
         begin = time.perf_counter()
         names = ("begin", "shown", "node", "pull", "edge")
         self.calls = {stage: strand.calls(scheme, stage) for stage in names}
         self.loads = Loads(strand, mesh)
-        self.aims = Aims(strand, mesh, plan.t0)
+        self.aims = Aims(strand, mesh, None if going_on else plan.t0)
         self.compile_time = time.perf_counter() - begin
         rows = strand.layout.rows
         kept = [x for x in loop.STORED if x in rows]
@@ -343,9 +353,9 @@ class Loads:
 
 
 class Aims:
-    """Where moved ends are to be, at a time."""
+    """Where moved ends are to be, at a time; at t0 they are where the mesh has them."""
 
-    def __init__(self, strand: Strand, mesh: Mesh | None, t0: float) -> None:
+    def __init__(self, strand: Strand, mesh: Mesh | None, t0: float | None) -> None:
         moved = [] if mesh is None else [h for h in mesh.holds if h.end.moved]
         self.nodes = [h.node for h in moved]
         self.targets, self.scratch = np.zeros((0, 2), dtype=np.int64), np.zeros(1)
@@ -359,18 +369,8 @@ class Aims:
             place, turn = mesh.pose[hold.node, :3, 3], mesh.pose[hold.node, :3, :3]  # type: ignore
             poses.append(_posed(hold.end, place, turn, t))
         function = ca.Function("aims", [t], [ca.densify(ca.vertcat(*poses))])
-        first = np.array(function(t0)).ravel().reshape(-1, 7)
-        for hold, pose in zip(moved, first, strict=True):
-            place = mesh.pose[hold.node, :3, 3]  # type: ignore[union-attr]
-            turn = SO3.quaternion(mesh.pose[hold.node, :3, :3])  # type: ignore[union-attr]
-            away = max(np.abs(pose[4:] - place).max(), 1 - abs(float(pose[:4] @ turn)))
-            if not away <= 1e-9 * max(1.0, float(np.abs(place).max())):
-                raise InputError(
-                    f"a moved end is not where it starts: {mesh.where(hold.node)}",  # type: ignore
-                    expected=f"position and rotation that are zero at t = {t0:g}",
-                    received=f"off by {away:.3g}",
-                    remedy="they are relative to where the beam is put",
-                )
+        if t0 is not None:
+            _check_start(mesh, moved, np.array(function(t0)).reshape(-1, 7), t0)  # type: ignore
         self._map = CompiledMap(function)
         self.address, self.scratch = self._map.address, np.zeros(1 + 7 * len(moved))
 
@@ -392,6 +392,21 @@ class Aims:
             for pose, (turn, place) in zip(poses, (before, now), strict=True):
                 pose[:3, :3], pose[:3, 3] = SO3.from_quaternion(turn), place
             strand.view("zeta")[:, node] = SE3.cay_ad_inverse(SE3.inverse(poses[0]) @ poses[1]) / h
+
+
+def _check_start(mesh: Mesh, moved: list[Hold], poses: np.ndarray, t0: float) -> None:
+    """Moved ends start where they are: an error names the first that does not."""
+    for hold, pose in zip(moved, poses, strict=True):
+        place = mesh.pose[hold.node, :3, 3]
+        turn = SO3.quaternion(mesh.pose[hold.node, :3, :3])
+        away = max(np.abs(pose[4:] - place).max(), 1 - abs(float(pose[:4] @ turn)))
+        if not away <= 1e-9 * max(1.0, float(np.abs(place).max())):
+            raise InputError(
+                f"a moved end is not where it starts: {mesh.where(hold.node)}",
+                expected=f"position and rotation that are zero at t = {t0:g}",
+                received=f"off by {away:.3g}",
+                remedy="they are relative to where the beam is put",
+            )
 
 
 def _posed(end: Any, place: np.ndarray, turn: np.ndarray, t: SX) -> SX:

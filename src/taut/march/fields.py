@@ -167,8 +167,8 @@ def continued(run: FieldTrajectory, duration: float, progress: Any = None) -> Fi
         if mesh is not None
         else strand_of_field(model, np.array([run.parameters[p.name] for p in model.parameters]))
     )
-    strand.rows[:] = ending.rows
-    again = FieldRun(strand, run.method, plan, mesh)
+    again = FieldRun(strand, run.method, plan, mesh, going_on=True)
+    strand.rows[:] = ending.rows  # loads and all
     strand.give("step", np.array([plan.step]))
     again.books[:], again.energies[:] = ending.books, ending.energies
     if ending.short:
