@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from taut.errors import InputError, StepError
+from taut.errors import InputError, StepError, number
 from taut.fields.beam import Beam
 from taut.fields.beams import Beams
 from taut.fields.field import Field
@@ -77,7 +78,8 @@ def _step(step: float | None, limit: float, duration: float, scheme: Scheme) -> 
                 expected="step=…, as fine as the motion asks for",
                 remedy=f"explicit schemes would need {limit:.2g}",
             )
-        return float(duration) / int(np.ceil(float(duration) / (SAFE * limit)))
+        whole = number("duration", duration)
+        return whole / max(1, math.ceil(whole / (SAFE * limit))) if whole > 0 else SAFE
     if not scheme.implicit and isinstance(step, float | int) and step > limit:
         warnings.warn(
             f"step {step:g} is beyond the limit of stability, about {limit:.3g}: "
