@@ -58,6 +58,13 @@ def simulate_field(
         if parameters:
             raise InputError("a beam has no parameters", expected="numbers in the beam itself")
         mesh, named = model.mesh(), {}
+        if np.any(mesh.damping) and not scheme.implicit:
+            raise InputError(
+                f"the beam has damping, which {scheme.name} does not know",
+                expected="damping=0 for explicit schemes",
+                received=f"damping {mesh.damping.max():g}",
+                remedy='method="implicit"',
+            )
         strand = strand_of_mesh(mesh)
         strain, momentum = _start_of_beam(mesh, strand, strain0, momentum0, v0, project)
         limit = stable_step(mesh)
