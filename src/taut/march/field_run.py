@@ -399,7 +399,8 @@ def _check_start(mesh: Mesh, moved: list[Hold], poses: np.ndarray, t0: float) ->
     for hold, pose in zip(moved, poses, strict=True):
         place = mesh.pose[hold.node, :3, 3]
         turn = SO3.quaternion(mesh.pose[hold.node, :3, :3])
-        away = max(np.abs(pose[4:] - place).max(), 1 - abs(float(pose[:4] @ turn)))
+        turned = pose[:4] if pose[:4] @ turn > 0 else -pose[:4]
+        away = max(np.abs(pose[4:] - place).max(), np.abs(turned - turn).max())
         if not away <= 1e-9 * max(1.0, float(np.abs(place).max())):
             raise InputError(
                 f"a moved end is not where it starts: {mesh.where(hold.node)}",
