@@ -149,12 +149,13 @@ def strand_of_mesh(mesh: Mesh) -> Strand:
     clamped = {h.node for h in mesh.holds if h.freedom.shape[1] == 0 and not h.end.moved}
     held = {h.node: h for h in mesh.holds if h.node not in clamped}
     _check_guided(mesh, held)
-    own = _special(mesh.inertia, followers | clamped)
-    common = np.flatnonzero(~own)
+    still = followers | clamped
+    own = _special(mesh.inertia, still)
+    common = np.array([j for j in np.flatnonzero(~own) if j not in still], dtype=int)
     own[list(held)] = True
     features = _features(mesh, own, leaders, held)
     layout = _layout(mesh, features, own, common)
-    runs = _runs([features[j] if j not in followers | clamped else None for j in range(count)])
+    runs = _runs([features[j] if j not in still else None for j in range(count)])
     edges = [(a, b) for alive, a, b in _runs([bool(x) or None for x in mesh.alive]) if alive]
     strand = Strand(count, _rigid(), layout, runs, edges)
     _fill(strand, mesh, own, common, held)

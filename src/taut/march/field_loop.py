@@ -32,6 +32,9 @@ ENERGY0, ERROR_MIN, ERROR_MAX, WORK, POWER, GROSS = (
     BOOKS.index(x)
     for x in ("energy0", "error_min", "error_max", "work", "power", "gross_work")
 )
+# Two books that only constraints need are kept for fields otherwise: an energy below which errors
+# mean nothing (that of round-off in a beam at rest), and the length of the step after a state.
+LEAST, AFTER = (BOOKS.index(x) for x in ("max_g", "max_hidden"))
 DONE, UNSOLVED, BLOWN_UP, BAD_LOAD, BAD_AIM = 0, 1, 2, 3, 4
 DEPTH, BLOCK, LONG = 24, 384, 4096  # steps and nodes of a tile; nodes from which on it pays
 LARGEST = 10.0  # error of the energy balance, against the energy there is, that is a blow-up
@@ -134,14 +137,14 @@ def aimed(rows, t, address, scratch, targets):
 
 @njit(nogil=True, cache=True)
 def noted(books, energy, power, h):
-    """Enter the energy of a state; whether it has blown up."""
+    """Enter the energy of a state, after which a step of length h is made; whether it blew up."""
     if books[STEPS] > 0:
-        done = 0.5 * h * (books[POWER] + power)
+        done = 0.5 * books[AFTER] * (books[POWER] + power)
         books[WORK] += done
         books[GROSS] += abs(done)
-    books[POWER] = power
+    books[POWER], books[AFTER] = power, h
     error = energy - books[ENERGY0] - books[WORK]
-    if not abs(error) <= LARGEST * (abs(books[ENERGY0]) + books[GROSS]) + 1e-300:
+    if not abs(error) <= LARGEST * (abs(books[ENERGY0]) + books[GROSS] + books[LEAST]):
         return True
     books[ERROR_MIN] = min(books[ERROR_MIN], error)
     books[ERROR_MAX] = max(books[ERROR_MAX], error)

@@ -31,6 +31,7 @@ class FieldEnding:
     energies: np.ndarray
     steps: int
     short: bool
+    failed: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from taut.errors import InputError
+from taut.errors import InputError, StepError, number
 from taut.fields.beam import Beam
 from taut.fields.beams import Beams
 from taut.fields.field import Field
@@ -57,6 +58,13 @@ def simulate_field(
         if parameters:
             raise InputError("a beam has no parameters", expected="numbers in the beam itself")
         mesh, named = model.mesh(), {}
+        if np.any(mesh.damping) and not scheme.implicit:
+            raise InputError(
+                f"the beam has damping, which {scheme.name} does not know",
+                expected="damping=0 for explicit schemes",
+                received=f"damping {mesh.damping.max():g}",
+                remedy='method="implicit"',
+            )
         strand = strand_of_mesh(mesh)
         strain, momentum = _start_of_beam(mesh, strand, strain0, momentum0, v0, project)
         limit = stable_step(mesh)
@@ -77,7 +85,8 @@ def _step(step: float | None, limit: float, duration: float, scheme: Scheme) -> 
                 expected="step=…, as fine as the motion asks for",
                 remedy=f"explicit schemes would need {limit:.2g}",
             )
-        return float(duration) / int(np.ceil(float(duration) / (SAFE * limit)))
+        whole = number("duration", duration)
+        return whole / max(1, math.ceil(whole / (SAFE * limit))) if whole > 0 else SAFE
     if not scheme.implicit and isinstance(step, float | int) and step > limit:
         warnings.warn(
             f"step {step:g} is beyond the limit of stability, about {limit:.3g}: "
@@ -133,9 +142,10 @@ def _finished(run: FieldRun, model, mesh, named, limit, progress, before=None) -
         at += size
     reference = _reference(model, mesh)
     books = getattr(run, "final", run.books)
+    steps = int(numbers[-1]) if len(numbers) else plan.first
     ending = FieldEnding(
-        strand.rows.copy(), run.books.copy(), run.energies.copy(), int(numbers[-1]) if len(numbers)
-        else plan.first, plan.short,
+        strand.rows.copy(), run.books.copy(), run.energies.copy(), steps,
+        plan.short and steps == plan.last, isinstance(error, StepError),
     )  # fmt: skip
     trajectory = FieldTrajectory(
         model, mesh, run.scheme, plan.times(numbers), parts["seen"],
@@ -152,6 +162,12 @@ def _finished(run: FieldRun, model, mesh, named, limit, progress, before=None) -
 def continued(run: FieldTrajectory, duration: float, progress: Any = None) -> FieldTrajectory:
     """`run` and what comes after it for `duration`, as one trajectory."""
     ending, model, mesh = run.ending, run.model, run.mesh
+    if ending.failed:
+        raise InputError(
+            "a run that failed cannot go on",
+            expected="a run that was completed or interrupted",
+            remedy="simulate again with a smaller step, or without what it failed at",
+        )
     first = 0 if ending.short else ending.steps
     start = float(run.t[-1]) if ending.short else run.t0
     plan = Plan.of(start, duration, run.step, run.every, first=first)
@@ -160,8 +176,8 @@ def continued(run: FieldTrajectory, duration: float, progress: Any = None) -> Fi
         if mesh is not None
         else strand_of_field(model, np.array([run.parameters[p.name] for p in model.parameters]))
     )
-    again = FieldRun(strand, run.method, plan, mesh)
-    strand.rows[:] = ending.rows
+    again = FieldRun(strand, run.method, plan, mesh, going_on=True)
+    strand.rows[:] = ending.rows  # loads and all
     strand.give("step", np.array([plan.step]))
     again.books[:], again.energies[:] = ending.books, ending.energies
     if ending.short:
@@ -170,11 +186,11 @@ def continued(run: FieldTrajectory, duration: float, progress: Any = None) -> Fi
 
 
 def _joined(run: FieldTrajectory, more: FieldTrajectory) -> FieldTrajectory:
-    """Both as one; the last state of the first is kept only if one long run would have kept it."""
-    on_grid = run.ending.steps % run.every == 0 or run.ending.short
-    joint = len(run.t) - 1 if not (run.ending.short or not on_grid) else len(run.t)
-    if not on_grid:
-        joint = len(run.t) - 1
+    """Both as one.
+
+    The second begins with the last state of the first, if one long run would have kept that.
+    """
+    joint = len(run.t) - 1 if len(more.t) else len(run.t)
     names = ("t", "momentum", "strain", "_places", "_turns")
 
     def both(name: str):
