@@ -61,6 +61,8 @@ class Medium:
         "stiffness", as SX.
     velocity, stress : functions
         Their gradients.
+    whole : functions (γ, μ, data) → h, h_γ, h_μ; None
+        Where the density mixes strains and momenta.
     """
 
     size: int
@@ -70,6 +72,7 @@ class Medium:
     velocity: Density
     potential: Density
     stress: Density
+    whole: tuple[Callable[..., SX], ...] | None = None
 
 
 def quadratic(x: SX, packed: SX) -> SX:
@@ -223,6 +226,12 @@ class Node(Place):
     def _own(self, name: str) -> SX:
         return self.read(f"own_{name}" if "own" in self.features else name)
 
+    def velocity_between(self, old: SX, mean: SX) -> SX:
+        """½(h_μ(old) + h_μ(new)) with new = 2 mean − old: h_μ(mean) where h_μ is linear."""
+        if self.medium.rigid:
+            return self.velocity(mean)
+        return 0.5 * (self.velocity(old) + self.velocity(2 * mean - old))
+
     def velocity(self, m: SX) -> SX:
         """ζ = h_μ; of a roller, what is left of it."""
         found = self.medium.velocity(m, self._own("compliance"))
@@ -366,6 +375,70 @@ class Edge(Place):
         self.write("left", straight - turned)
         self.write("right", -(straight + turned))
         self._sums.append(self.medium.potential(gamma, stiffness) / self.per_length)
+
+
+class MixedNode(Node):
+    """A node of a field whose density mixes strains and momenta.
+
+    All nodes are solved for together, by repeating node and edge sweeps: "old" is the momentum
+    before the step, "mu" the newest one, and the sums are squares of its change and of itself.
+    """
+
+    @property
+    def mu(self) -> SX:
+        return self._written.get("mu", self.read("old"))
+
+    @mu.setter
+    def mu(self, value: SX) -> None:
+        change = value - self._guess
+        self._sums += [ca.dot(change, change), ca.dot(value, value)]
+        self.write("mu", value)
+
+    def __init__(self, layout: Layout, medium: Medium, features: frozenset[str]) -> None:
+        super().__init__(layout, medium, features)
+        self._guess = self.read("mu")
+
+    def velocity(self, m: SX) -> SX:
+        """δH/δμ: the mean over the edges on both sides."""
+        assert self.medium.whole is not None
+        found, sides = SX.zeros(self.medium.size), self.read("sides")
+        for i, offset in enumerate((-1, 0)):
+            gamma = self.read("chi", offset) - self.read("reference", offset)
+            slope = self.medium.whole[2](gamma, m, self.read("stiffness", offset))
+            found = found + ca.if_else(sides[i] > 0, sides[i] * slope, 0)
+        return found
+
+    def now(self, momentum: SX) -> None:
+        self.write("seen", momentum)
+
+    def shown(self, momentum: SX) -> SX:
+        return momentum
+
+
+class MixedEdge(Edge):
+    """An edge of such a field."""
+
+    def _ends(self, which: int, gamma: SX, name: str) -> SX:
+        """The mean of h or a derivative with the momenta of both ends."""
+        assert self.medium.whole is not None
+        values = [
+            self.medium.whole[which](gamma, self.read(name, offset), self.read("stiffness"))
+            for offset in (0, 1)
+        ]
+        return 0.5 * (values[0] + values[1])
+
+    def pull(self, chi: SX, *, exact: bool = False) -> None:
+        gamma = chi - self.read("reference")
+        n = self._ends(1, gamma, "mu")
+        turned = self.dual(chi * (0.5 / self.per_length), n)
+        self.write("left", n - turned)
+        self.write("right", -(n + turned))
+        self._sums.append(SX(0))
+
+    def count(self) -> None:
+        """The energy at the time of the strains."""
+        gamma = self.chi - self.read("reference")
+        self._sums.append(self._ends(0, gamma, "seen") / self.per_length)
 
 
 # ---- dual numbers, quaternions ---------------------------------------------------------------

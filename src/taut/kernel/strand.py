@@ -19,7 +19,16 @@ from casadi import SX
 from taut.errors import ModelError
 from taut.kernel.emit import lean
 from taut.kernel.native import Native, compiled, lanes
-from taut.kernel.places import Edge, Layout, Medium, Node, applied, quadratic
+from taut.kernel.places import (
+    Edge,
+    Layout,
+    Medium,
+    MixedEdge,
+    MixedNode,
+    Node,
+    applied,
+    quadratic,
+)
 from taut.kernel.sweep_code import MARGIN, sweep_code
 from taut.kernel.translate import to_casadi
 from taut.lie import se3
@@ -30,7 +39,7 @@ if TYPE_CHECKING:
     from taut.methods.fields.base import Scheme
 
 FEW = 0.1  # of the nodes may have an inertia of their own before all have
-NODE_STAGES, EDGE_STAGES = ("begin", "shown", "node"), ("pull", "edge")
+EDGE_STAGES = ("pull", "edge", "count")
 SEEN = "seen"
 
 
@@ -113,13 +122,15 @@ def _text(medium: Medium, layout: Layout, scheme: Scheme, stage: str, features) 
     key = (medium, layout.key(), scheme.key, stage, features)
     if key not in _TEXTS:
         if stage in EDGE_STAGES:
-            place = Edge(layout, medium)
+            place = (Edge if medium.whole is None else MixedEdge)(layout, medium)
             if stage == "pull":
                 place.pull(place.chi, exact=scheme.posed)
+            elif stage == "count":
+                place.count()
             else:
                 scheme.edge(place)
         else:
-            place = Node(layout, medium, features)
+            place = (Node if medium.whole is None else MixedNode)(layout, medium, features)
             if stage == "begin":
                 place.write("mu", scheme.begin(place))
             elif stage == "shown":
@@ -336,6 +347,9 @@ def strand_of_field(given: Field, values: np.ndarray) -> Strand:
     layout.row("stiffness", 1 + len(values))
     for name in ("step", "per_length"):
         layout.slot(name, 1)
+    if given.mixed:
+        layout.row("old", n)
+        layout.row("sides", 2)
     inner = (int(given.ends[0] == "clamped"), count - int(given.ends[1] == "clamped"))
     links = count if given.periodic else count - 1
     halo = []
@@ -344,12 +358,23 @@ def strand_of_field(given: Field, values: np.ndarray) -> Strand:
     strand = Strand(
         count, medium_of(given), layout, [(frozenset(), *inner)], [(0, links)], halo
     )
+    if given.periodic and given.mixed:
+        strand.halo += [("chi", count - 1, -1), ("mu", 0, count), ("seen", 0, count)]
+    if given.mixed:
+        sides = np.full((count, 2), 0.5)
+        if not given.periodic:
+            sides[0], sides[-1] = (0.0, 1.0), (1.0, 0.0)
+        strand.give("sides", sides)
     strand.give("share", 1 / given.weights)
     strand.give("per_length", np.array([1 / given.spacing]))
     strand.give("reference", given.reference)
     for name, places in (("compliance", given.places), ("stiffness", given.middles)):
         spread = np.broadcast_to(values, (len(places), len(values)))
         strand.give(name, np.hstack([places[:, None], spread]))
+    if given.periodic:  # the edge before node 0 is the last one
+        for name in ("reference", "stiffness"):
+            at, size = layout.rows[name]
+            strand.rows[at : at + size, MARGIN - 1] = strand.view(name)[:, -1]
     return strand
 
 
@@ -370,4 +395,18 @@ def medium_of(given: Field) -> Medium:
 
     kinetic, velocity = density(given.kinetic, given.momentum)
     potential, stress = density(given.potential, given.strain)
-    return Medium(n, terms, False, kinetic, velocity, potential, stress)
+    whole = _whole(given) if given.mixed else None
+    return Medium(n, terms, False, kinetic, velocity, potential, stress, whole)
+
+
+def _whole(given: Field) -> tuple:
+    """(γ, μ, data) → h, h_γ, h_μ."""
+    n = given.size
+    gamma, mu, data = SX.sym("g", n), SX.sym("m", n), SX.sym("data", 1 + len(given.parameters))
+    table = dict(zip(given.strain, ca.vertsplit(gamma), strict=True))
+    table |= dict(zip(given.momentum, ca.vertsplit(mu), strict=True))
+    table |= dict(zip((given.place, *given.parameters), ca.vertsplit(data), strict=True))
+    (h,) = to_casadi([given.density], table)
+    results = (h, ca.gradient(h, gamma), ca.gradient(h, mu))
+    inputs = [gamma, mu, data]
+    return tuple(lean(ca.Function("whole", inputs, [ca.densify(x)])) for x in results)

@@ -299,11 +299,13 @@ def _joints(strand: Strand, mesh: Mesh | None) -> tuple[np.ndarray, np.ndarray]:
 
 def _halo(strand: Strand) -> tuple[np.ndarray, np.ndarray]:
     """Copies after nodes, and after edges: (first row, rows, from, to)."""
-    found: dict[str, list] = {"zeta": [], "right": []}
+    found: dict[bool, list] = {True: [], False: []}
     for name, source, target in strand.halo:
         at, size = strand.layout.rows[name]
-        found[name].append((at, size, MARGIN + source, MARGIN + target))
-    return tuple(np.array(x, dtype=np.int64).reshape(-1, 4) for x in found.values())  # type: ignore
+        of_nodes = name in ("zeta", "mu", SEEN)
+        found[of_nodes].append((at, size, MARGIN + source, MARGIN + target))
+    nodes, edges = (np.array(x, dtype=np.int64).reshape(-1, 4) for x in found.values())
+    return nodes, edges
 
 
 class Loads:

@@ -1,6 +1,6 @@
 """The Poisson integrator of CS: symplectic Euler between μ and γ, midpoint in local brackets.
 
-    (μ' − μ)/h = F(χ) + [ζ̄, μ̄]*,                    μ̄ = (μ + μ')/2, ζ̄ = h_μ(μ̄),
+    (μ' − μ)/h = F(χ) + [ζ̄, μ̄]*,                    μ̄ = (μ + μ')/2, ζ̄ = (h_μ(μ) + h_μ(μ'))/2,
     (χ' − χ)/h = (ζ'_{j+1} − ζ'_j)/Δs + [χ̄, (ζ'_j + ζ'_{j+1})/2],      χ̄ = (χ + χ')/2,
     g' = g cay(h ζ'),
 
@@ -56,7 +56,9 @@ class Poisson(Scheme):
     def _mean(self, at: Place) -> Vector:
         mu, half = at.mu, 0.5 * at.h
         kicked = mu + half * at.force
-        return at.solve(kicked, lambda m: kicked + half * at.dual(at.velocity(m), m))
+        return at.solve(
+            kicked, lambda m: kicked + half * at.dual(at.velocity_between(mu, m), m)
+        )
 
     def shown(self, at: Place) -> Vector:
         return at.mu if self.start == "printed" else self._mean(at)
