@@ -16,7 +16,7 @@ if not FOLDER.exists():
 sys.path.append(str(FOLDER))  # the benchmarks import each other by name
 angles, curves, work_precision = map(import_module, ("angles", "curves", "work_precision"))
 corrections, kept_factors, paste = map(import_module, ("corrections", "kept_factors", "paste"))
-c_beam = import_module("c_beam")
+c_beam, elastica_rod = map(import_module, ("c_beam", "elastica_rod"))
 
 CHAINS = [angles.DOUBLE, angles.TRIPLE, angles.chain(5)]
 
@@ -273,6 +273,19 @@ def test_plain_beams_are_timed():
     assert all(c_beam.plain_seconds(scheme, any_beam(3), 2) > 0 for scheme in c_beam.SCHEMES)
     answers = iter([3, 7, 1, 9])
     assert c_beam.best([lambda: next(answers), lambda: next(answers)], 2) == [1, 7]
+
+
+def test_the_rod_of_pyelastica_keeps_its_energy():
+    pytest.importorskip("elastica")
+    rod = elastica_rod.Rod(20)
+    rod.march(1)
+    kinetic, potential = rod.energy()
+    bent = 1e7 * 0.1**4 / (4 * np.pi) / 2 * 2 * np.pi / 3
+    assert potential == pytest.approx(bent * 19 / 20, rel=0.001)  # ends do not bend
+    rod.march(50)
+    after = rod.energy()
+    assert abs(after[0] - kinetic) > 1
+    assert sum(after) == pytest.approx(kinetic + potential, rel=0.01)
 
 
 @pytest.mark.parametrize("name", ["oscillator", "gyrostat", "spherical_pendulum"])
