@@ -185,6 +185,12 @@ class Beam:
                 )
             return found
 
+        if not callable(section):
+            one = checked(0.0)
+            return (
+                np.broadcast_to(one.inertia(density), (self.nodes, 6, 6)).copy(),
+                np.broadcast_to(one.stiffness(young, shear), (self.nodes - 1, 6, 6)).copy(),
+            )
         return (
             np.array([checked(x).inertia(density) for x in self.places]),
             np.array([checked(x).stiffness(young, shear) for x in self.middles]),
@@ -213,8 +219,11 @@ class Beam:
                 expected=f"(6,), (6, 6) or ({many}, 6, 6)",
                 received=np.shape(given),
             )
+        previous = None
         for place, matrix in zip(places, found, strict=True):
-            _positive_definite(what, matrix, place)
+            if previous is None or not np.array_equal(matrix, previous):
+                _positive_definite(what, matrix, place)
+            previous = matrix
         return found
 
     def _reference(self, curvature: Any) -> np.ndarray:

@@ -177,7 +177,7 @@ def _special(matrices: np.ndarray, ignored: set[int]) -> np.ndarray:
     """Which nodes do not have the inertia of most."""
     middle = matrices[len(matrices) // 2]
     scale = np.abs(middle).max()
-    special = np.array([not np.allclose(x, middle, rtol=0, atol=1e-15 * scale) for x in matrices])
+    special = np.abs(matrices - middle).max(axis=(1, 2)) > 1e-15 * scale
     if special.sum() > max(2, FEW * len(matrices)):
         special[:] = True
     special[list(ignored)] = False
