@@ -81,8 +81,10 @@ def quadratic(x: SX, packed: SX) -> SX:
 
 
 def applied(x: SX, packed: SX) -> SX:
-    """A x, with A given by its diagonal or row by row."""
+    """A x, with A given by its diagonal or row by row; 4 numbers are (a₁, a₂, a₃, b, b, b)."""
     n = x.numel()
+    if packed.numel() == 4 and n == 6:
+        return ca.vertcat(packed[:3] * x[:3], packed[3] * x[3:])
     if packed.numel() == n:
         return packed * x
     return ca.vertcat(*(ca.dot(packed[i * n : (i + 1) * n], x) for i in range(n)))
@@ -179,14 +181,30 @@ class Place:
         return ca.vertcat(with_v * k + with_k * v, with_k * k)
 
     def solve(self, start: SX, equation: Callable[[SX], SX]) -> SX:
-        """x = equation(x), by repetition from `start`."""
+        """x = equation(x), by repetition from `start`.
+
+        Where the first half of the equations does not know the second half of x, and the second
+        half is linear in its own x (a spinning node whose mass has no direction), only the first is
+        repeated.
+        """
         unknown = SX.sym("x", start.numel())
         after = self._settled(equation(unknown))
         if not ca.depends_on(after, unknown):
             return after
         assert self._repeat is None, "one equation per sweep"
-        self._repeat = Repeat(unknown, self._settled(start), after, self._weights())
-        return unknown
+        n, half = start.numel(), start.numel() // 2
+        first, second = unknown[:half], unknown[half:]
+        free = not ca.depends_on(after[:half], second)
+        slope = ca.jacobian(after[half:], second)
+        if n != 6 or not free or ca.depends_on(slope, second):
+            self._repeat = Repeat(unknown, self._settled(start), after, self._weights())
+            return unknown
+        repeated = SX.sym("x", half)
+        ahead = ca.substitute(after[:half], first, repeated)
+        self._repeat = Repeat(repeated, self._settled(start)[:half], ahead, self._weights()[:half])
+        known = ca.substitute(after[half:], second, SX.zeros(half))
+        both = ca.substitute([ca.densify(SX.eye(half) - slope), known], [first], [repeated])
+        return ca.vertcat(repeated, _solved(*both))
 
     def _settled(self, value: SX) -> SX:
         return value
@@ -226,11 +244,16 @@ class Node(Place):
     def _own(self, name: str) -> SX:
         return self.read(f"own_{name}" if "own" in self.features else name)
 
-    def velocity_between(self, old: SX, mean: SX) -> SX:
-        """½(h_μ(old) + h_μ(new)) with new = 2 mean − old: h_μ(mean) where h_μ is linear."""
-        if self.medium.rigid:
-            return self.velocity(mean)
-        return 0.5 * (self.velocity(old) + self.velocity(2 * mean - old))
+    def turning(self, m: SX, old: SX | None = None) -> SX:
+        """[h_μ(m), m]*; given `old`, with ½(h_μ(old) + h_μ(2m − old)), the same if h_μ is linear."""
+        if not self.medium.rigid and old is not None:
+            return self.dual(0.5 * (self.velocity(old) + self.velocity(2 * m - old)), m)
+        c = self._own("compliance") if self.medium.rigid else SX(0)
+        if c.numel() != 4 or "roller" in self.features:
+            return self.dual(self.velocity(m), m)
+        spin, push = m[:3], m[3:]  # no P × v, and Π × ω has one product each
+        own = [(c[k] - c[j]) * (spin[j] * spin[k]) for j, k in ((1, 2), (2, 0), (0, 1))]
+        return ca.vertcat(*own, ca.cross(push, c[:3] * spin))
 
     def velocity(self, m: SX) -> SX:
         """ζ = h_μ; of a roller, what is left of it."""
@@ -282,17 +305,17 @@ class Node(Place):
 
     def now(self, momentum: SX) -> None:
         """Count the energy at the time of the strains, and the power of what acts."""
-        share = self.read("share")
-        self._sums.append(self.medium.kinetic(momentum, self._own("compliance")) / share)
+        weight = self.read("weight")
+        self._sums.append(self.medium.kinetic(momentum, self._own("compliance")) * weight)
         acting = self._loads()
         if "gravity" in self.features:
             fall = ca.vertcat(SX.zeros(3), _back(self._before, self.read("gravity")))
-            acting = acting + applied(fall, self._own("inertia")) / share
+            acting = acting + applied(fall, self._own("inertia")) * weight
         velocity = self.velocity(momentum)
         power = ca.dot(acting, velocity)
         if "moved" in self.features:  # what moves it works against the edges and the loads
             which = slice(3, 6) if "held" in self.features else slice(0, 6)
-            mean, against = self._mean_velocity(momentum), acting - self.force / share
+            mean, against = self._mean_velocity(momentum), acting - self.force * weight
             power = power + ca.dot(against[which], mean[which])
         self._sums.append(power)
 
@@ -313,19 +336,21 @@ class Node(Place):
         """g' = g cay(h ζ)."""
         if not self.medium.rigid:
             return
-        k, v = self.h * zeta[:3], self.h * zeta[3:]
-        half = 0.5 * k
-        square = ca.dot(half, half)
+        half, v = (0.5 * self.h) * zeta[:3], self.h * zeta[3:]
         turn, place = self._before, self.read("place")
-        shift = (v + ca.cross(half, v)) / (1 + square)
+        per = 1 / (1 + ca.dot(half, half))
+        shift = (v + ca.cross(half, v)) * per
         self.write("place", place + _forth(turn, shift))
-        moved = _product(turn, ca.vertcat(1, half))
-        self.write("turn", moved / ca.sqrt(ca.dot(moved, moved)))
+        # |q (1, half)| = |q|/√per, and |q| is 1 but for rounding, which is taken back here.
+        scale = ca.sqrt(per) * (1.5 - 0.5 * ca.dot(turn, turn))
+        self.write("turn", _product(turn, ca.vertcat(1, half)) * scale)
 
     def _weights(self) -> SX:
         if not self.medium.rigid:
             return super()._weights()
         given, n = self._own("compliance"), self.medium.size
+        if given.numel() == 4:
+            return ca.vertcat(given[:3], given[3], given[3], given[3])
         return given if given.numel() == n else given[:: n + 1]
 
     def either(self, *, free: SX, held: SX) -> SX:
@@ -455,6 +480,24 @@ def _times(s: tuple[SX, SX], x: SX) -> SX:
 def _inverse(s: tuple[SX, SX]) -> tuple[SX, SX]:
     first = 1 / s[0]
     return first, -(s[1] * first) * first
+
+
+def _one_by_one(values: SX, x: SX) -> SX:
+    """Each entry of f(x) with those before it already renewed (Gauss–Seidel)."""
+    found: list[SX] = []
+    for i in range(x.numel()):
+        known = ca.vertcat(*found, x[i:]) if found else x
+        found.append(ca.substitute(values[i], x, known))
+    return ca.vertcat(*found)
+
+
+def _solved(a: SX, b: SX) -> SX:
+    """The solution of a 3 × 3 system by cofactors: one division."""
+    columns = [a[:, i] for i in range(3)]
+    rows = [ca.cross(columns[1], columns[2]), ca.cross(columns[2], columns[0]),
+            ca.cross(columns[0], columns[1])]  # fmt: skip
+    per = 1 / ca.dot(columns[0], rows[0])
+    return ca.vertcat(*(ca.dot(row, b) * per for row in rows))
 
 
 def _product(p: SX, q: SX) -> SX:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 FEW = 0.1  # of the nodes may have an inertia of their own before all have
 EDGE_STAGES = ("pull", "edge", "count")
 SEEN = "seen"
+LINE = 8  # doubles in a line of the cache
 
 
 @dataclass
@@ -67,8 +68,10 @@ class Strand:
     halo: list[tuple[str, int, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        stride = self.count + 2 * MARGIN + lanes()
-        self.rows = np.zeros((self.layout.height, stride + -stride % 8))
+        # Rows begin on lines of the cache, an odd number of lines apart: so they fall into all of
+        # its sets alike.  There are few such distances, each of which has code of its own.
+        lines = -(-(self.count + 2 * MARGIN + lanes()) // LINE)
+        self.rows = _aligned(self.layout.height, ((1 << (lines - 1).bit_length()) + 1) * LINE)
         self.par = np.zeros(self.layout.width)
 
     @property
@@ -104,9 +107,16 @@ class Strand:
         )
         found = []
         for features, first, last in places:
-            native = _compiled(_text(self.medium, self.layout, *key, features))
+            native = _compiled(_text(self.medium, self.layout, self.stride, *key, features))
             found.append((native.address("sweep"), first, last))
         return np.array(found, dtype=np.int64).reshape(-1, 3)
+
+
+def _aligned(height: int, width: int) -> np.ndarray:
+    """Zeros whose rows begin on lines of the cache."""
+    raw = np.zeros(height * width + LINE)
+    skip = (-raw.ctypes.data // 8) % LINE
+    return raw[skip : skip + height * width].reshape(height, width)
 
 
 @lru_cache(maxsize=256)
@@ -117,9 +127,9 @@ def _compiled(text: str) -> Native:
 _TEXTS: dict[tuple, str] = {}
 
 
-def _text(medium: Medium, layout: Layout, scheme: Scheme, stage: str, features) -> str:
+def _text(medium: Medium, layout: Layout, stride: int, scheme: Scheme, stage: str, features) -> str:
     """The code of a sweep, remembered for media that can be told apart."""
-    key = (medium, layout.key(), scheme.key, stage, features)
+    key = (medium, layout.key(), stride, scheme.key, stage, features)
     if key not in _TEXTS:
         if stage in EDGE_STAGES:
             place = (Edge if medium.whole is None else MixedEdge)(layout, medium)
@@ -139,7 +149,7 @@ def _text(medium: Medium, layout: Layout, scheme: Scheme, stage: str, features) 
                 place.now(seen)
             else:
                 scheme.node(place)
-        _TEXTS[key] = sweep_code(place.sweep(), lanes())
+        _TEXTS[key] = sweep_code(place.sweep(), lanes(), stride)
     return _TEXTS[key]
 
 
@@ -229,6 +239,7 @@ def _check_guided(mesh: Mesh, held: dict[int, Hold]) -> None:
 def _layout(mesh: Mesh, features, own, common) -> Layout:
     layout = Layout()
     sizes = {"mu": 6, "zeta": 6, "turn": 4, "place": 3, "chi": 6, "left": 6, "right": 6, "share": 1}
+    sizes["weight"] = 1
     for name, size in sizes.items():
         layout.row(name, size)
     layout.row(SEEN, 6)
@@ -252,8 +263,10 @@ def _layout(mesh: Mesh, features, own, common) -> Layout:
         if some & {"gravity", "moved"}:
             layout.row("own_inertia", 36)
     if len(common):
-        size = 6 if _diagonal(mesh.inertia[common[:1]]) else 36
-        layout.slot("compliance", size)
+        one = mesh.inertia[common[0]]
+        size = 6 if _diagonal(one[None]) else 36
+        even = size == 6 and one[3, 3] == one[4, 4] == one[5, 5]
+        layout.slot("compliance", 4 if even else size)
         if "gravity" in some:
             layout.slot("inertia", size)
     alive = mesh.alive
@@ -275,7 +288,7 @@ def _diagonal(matrices: np.ndarray) -> bool:
 
 def _packed(matrices: np.ndarray, size: int) -> np.ndarray:
     many = len(matrices)
-    return np.einsum("kii->ki", matrices) if size == 6 else matrices.reshape(many, 36)
+    return matrices.reshape(many, 36) if size == 36 else np.einsum("kii->ki", matrices)[:, :size]
 
 
 def _runs(values: list) -> list[tuple]:
@@ -292,11 +305,13 @@ def _runs(values: list) -> list[tuple]:
 def _fill(strand: Strand, mesh: Mesh, own, common, held) -> None:
     layout = strand.layout
     strand.give("share", 1 / mesh.weight)
+    strand.give("weight", mesh.weight)
     if len(common):
         one = mesh.inertia[common[0]]
         size = layout.slots["compliance"][1]
         strand.give("compliance", _packed(np.linalg.inv(one)[None], size)[0])
         if layout.has("inertia"):
+            size = layout.slots["inertia"][1]
             strand.give("inertia", _packed(one[None], size)[0])
     if own.any():
         inverse = np.linalg.inv(mesh.inertia)
@@ -343,6 +358,7 @@ def strand_of_field(given: Field, values: np.ndarray) -> Strand:
     for name in ("mu", "zeta", "chi", "left", "right", SEEN, "reference"):
         layout.row(name, n)
     layout.row("share", 1)
+    layout.row("weight", 1)
     layout.row("compliance", 1 + len(values))
     layout.row("stiffness", 1 + len(values))
     for name in ("step", "per_length"):
@@ -366,6 +382,7 @@ def strand_of_field(given: Field, values: np.ndarray) -> Strand:
             sides[0], sides[-1] = (0.0, 1.0), (1.0, 0.0)
         strand.give("sides", sides)
     strand.give("share", 1 / given.weights)
+    strand.give("weight", given.weights)
     strand.give("per_length", np.array([1 / given.spacing]))
     strand.give("reference", given.reference)
     for name, places in (("compliance", given.places), ("stiffness", given.middles)):

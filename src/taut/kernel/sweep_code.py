@@ -77,17 +77,23 @@ class Sweep:
     repeat: Repeat | None = None
 
 
-def sweep_code(sweep: Sweep, lanes: int, name: str = "sweep") -> str:
-    """LLVM IR text of a sweep."""
-    return _Writer(sweep, lanes).text(name)
+def sweep_code(sweep: Sweep, lanes: int, stride: int | None = None) -> str:
+    """LLVM IR text of a sweep.
+
+    Given a `stride` it holds for that one only: all rows are then at fixed distances, and one
+    register finds them all.
+    """
+    return _Writer(sweep, lanes, stride).text("sweep")
 
 
 class _Writer:
-    def __init__(self, sweep: Sweep, lanes: int) -> None:
+    def __init__(self, sweep: Sweep, lanes: int, stride: int | None) -> None:
         self.sweep, self.lanes, self.e = sweep, lanes, Emitter(lanes)
+        self.stride = stride
         symbols = [*(x for x, _, _ in sweep.reads), sweep.par]
         results = [*(ca.densify(x) for x, _ in sweep.writes), *map(ca.densify, sweep.sums)]
         self.late: set[int] = set()
+        self.first = [sweep.repeat is None for _ in sweep.reads]
         outputs = results
         if (repeat := sweep.repeat) is not None:
             self.late = {len(symbols)}
@@ -99,6 +105,8 @@ class _Writer:
             again = lean(ca.Function("again", symbols, [repeat.next, moved, size]))
             start = lean(ca.Function("start", symbols[:-1], [repeat.start]))
             self.again, self.start = again, start
+            needed = ca.vertcat(repeat.start, repeat.next, repeat.weights)
+            self.first = [bool(ca.depends_on(needed, x)) for x, _, _ in sweep.reads]
         self.rest = lean(ca.Function("rest", symbols, outputs))
 
     def text(self, name: str) -> str:
@@ -107,9 +115,9 @@ class _Writer:
         for i in range(len(self.sweep.sums)):
             e.do(f"%sum{i} = alloca {e.type}, align 64")
             e.do(f"store {e.type} {e.constant(0.0)}, ptr %sum{i}, align 64")
-        rows = {row + k for _, row, _ in self._places() for k in range(_)}
+        rows = {row + k for _, row, size in self._places() for k in range(size)}
         self.base = {}
-        for row in sorted(rows):
+        for row in sorted(rows) if self.stride is None else ():
             at = e.put(f"mul i64 %stride, {row}")
             self.base[row] = e.put(f"getelementptr double, ptr %rows, i64 {at}")
         e.do("br label %test")
@@ -157,40 +165,55 @@ class _Writer:
 
     def _pointer(self, row: int, j: str, offset: int = 0) -> str:
         e = self.e
+        if self.stride is not None:
+            here = e.put(f"getelementptr double, ptr %rows, i64 {j}")
+            return e.put(f"getelementptr double, ptr {here}, i64 {row * self.stride + offset}")
         at = e.put(f"add i64 {j}, {offset}") if offset else j
         return e.put(f"getelementptr double, ptr {self.base[row]}, i64 {at}")
 
     def _body(self, label: str, j: str, given: list[str], mask: str | None) -> str:
         """One block of places; the label of the block that ends it."""
         e, sweep = self.e, self.sweep
-        values: list[list[str]] = []
-        for x, row, offset in sweep.reads:
-            found = []
-            for k in range(x.numel()):
-                at = self._pointer(row + k, j, offset)
-                found.append(e.put(f"load {e.type}, ptr {at}, align 8"))
-            values.append(found)
-        values.append(given)
-        if sweep.repeat is None:
-            outputs = e.inline(self.rest, values)
-        else:
+        values = self._loaded(j, given, early=True)
+        inputs = values
+        if sweep.repeat is not None:
             solution, ok = self._repeated(label, values, mask)
             good, bad = f"{label}_good", f"{label}_bad"
             e.do(f"br i1 {e.likely(e.all(ok))}, label %{good}, label %{bad}")
             e.label(bad)
             self._give_up(j, ok)
             e.label(good)
-            outputs = e.inline(self.rest, [*values, solution])
             label = good
-        for (_, row), found in zip(sweep.writes, outputs, strict=False):
-            for k, value in enumerate(found):
-                self._write(self._pointer(row + k, j), value, mask)
-        for i, (value,) in enumerate(outputs[len(sweep.writes) :]):
+        later = self._loaded(j, given, early=False)
+        inputs = [now or after for now, after in zip(values, later, strict=True)]
+        if sweep.repeat is not None:
+            inputs.append(solution)
+        places = [row for _, row in sweep.writes]
+
+        def told(i: int, k: int, value: str) -> None:  # written at once, registers are few
+            if i < len(places):
+                self._write(self._pointer(places[i] + k, j), value, mask)
+                return
+            i -= len(places)
             if mask is not None:
                 value = e.select(mask, value, e.constant(0.0))
             so_far = e.put(f"load {e.type}, ptr %sum{i}, align 64")
             e.do(f"store {e.type} {e.plus(so_far, value)}, ptr %sum{i}, align 64")
+
+        e.inline(self.rest, inputs, told)
         return label
+
+    def _loaded(self, j: str, given: list[str], *, early: bool) -> list[list[str]]:
+        """What is needed before the repetition, or only after it; the other lists are empty."""
+        e, found = self.e, []
+        for (x, row, offset), first in zip(self.sweep.reads, self.first, strict=True):
+            values = []
+            if first == early:
+                for k in range(x.numel()):
+                    at = self._pointer(row + k, j, offset)
+                    values.append(e.put(f"load {e.type}, ptr {at}, align 8"))
+            found.append(values)
+        return [*found, given if early else []]
 
     def _write(self, at: str, value: str, mask: str | None) -> None:
         e = self.e

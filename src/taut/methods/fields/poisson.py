@@ -51,14 +51,12 @@ class Poisson(Scheme):
         mu = at.mu
         if self.start == "printed":
             return mu
-        return mu - (0.5 * at.h) * (at.dual(at.velocity(mu), mu) + at.force)
+        return mu - (0.5 * at.h) * (at.turning(mu) + at.force)
 
     def _mean(self, at: Place) -> Vector:
         mu, half = at.mu, 0.5 * at.h
         kicked = mu + half * at.force
-        return at.solve(
-            kicked, lambda m: kicked + half * at.dual(at.velocity_between(mu, m), m)
-        )
+        return at.solve(kicked, lambda m: kicked + half * at.turning(m, mu))
 
     def shown(self, at: Place) -> Vector:
         return at.mu if self.start == "printed" else self._mean(at)
