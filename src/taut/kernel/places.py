@@ -143,10 +143,11 @@ class Place:
 
     def resolved(self, b: SX, right: SX) -> SX:
         """The solution x of x + [b, x] = right."""
-        if self.medium.rigid:  # (1 + ad_b)⁻¹ = (1 − ad_b + b bᵀ)/(1 + b·b), in dual numbers
-            inner = right - self.bracket(b, right) + _times(_dot(b, right), b)
-            square = _dot(b, b)
-            return _times(_inverse((1 + square[0], square[1])), inner)
+        if self.medium.rigid:
+            w, per = b[:3], 1 / (1 + ca.dot(b[:3], b[:3]))
+            angular = _unturned(w, right[:3]) * per
+            linear = _unturned(w, right[3:] - ca.cross(b[3:], angular)) * per
+            return ca.vertcat(angular, linear)
         if not self.medium.terms:
             return right
         return self._eliminated(b, right)
@@ -181,30 +182,17 @@ class Place:
         return ca.vertcat(with_v * k + with_k * v, with_k * k)
 
     def solve(self, start: SX, equation: Callable[[SX], SX]) -> SX:
-        """x = equation(x), by repetition from `start`.
-
-        Where the first half of the equations does not know the second half of x, and the second
-        half is linear in its own x (a spinning node whose mass has no direction), only the first is
-        repeated.
-        """
+        """x = equation(x), by repetition from `start`."""
         unknown = SX.sym("x", start.numel())
         after = self._settled(equation(unknown))
         if not ca.depends_on(after, unknown):
             return after
+        return self._repeated(unknown, self._settled(start), after, self._weights())
+
+    def _repeated(self, unknown: SX, start: SX, after: SX, weights: SX) -> SX:
         assert self._repeat is None, "one equation per sweep"
-        n, half = start.numel(), start.numel() // 2
-        first, second = unknown[:half], unknown[half:]
-        free = not ca.depends_on(after[:half], second)
-        slope = ca.jacobian(after[half:], second)
-        if n != 6 or not free or ca.depends_on(slope, second):
-            self._repeat = Repeat(unknown, self._settled(start), after, self._weights())
-            return unknown
-        repeated = SX.sym("x", half)
-        ahead = ca.substitute(after[:half], first, repeated)
-        self._repeat = Repeat(repeated, self._settled(start)[:half], ahead, self._weights()[:half])
-        known = ca.substitute(after[half:], second, SX.zeros(half))
-        both = ca.substitute([ca.densify(SX.eye(half) - slope), known], [first], [repeated])
-        return ca.vertcat(repeated, _solved(*both))
+        self._repeat = Repeat(unknown, start, after, weights)
+        return unknown
 
     def _settled(self, value: SX) -> SX:
         return value
@@ -246,14 +234,25 @@ class Node(Place):
 
     def turning(self, m: SX, old: SX | None = None) -> SX:
         """[h_μ(m), m]*; given `old`, with ½(h_μ(old) + h_μ(2m − old)), the same if h_μ is linear."""
-        if not self.medium.rigid and old is not None:
-            return self.dual(0.5 * (self.velocity(old) + self.velocity(2 * m - old)), m)
-        c = self._own("compliance") if self.medium.rigid else SX(0)
-        if c.numel() != 4 or "roller" in self.features:
+        if self.medium.rigid or old is None:
             return self.dual(self.velocity(m), m)
-        spin, push = m[:3], m[3:]  # no P × v, and Π × ω has one product each
-        own = [(c[k] - c[j]) * (spin[j] * spin[k]) for j, k in ((1, 2), (2, 0), (0, 1))]
-        return ca.vertcat(*own, ca.cross(push, c[:3] * spin))
+        return self.dual(0.5 * (self.velocity(old) + self.velocity(2 * m - old)), m)
+
+    def spun(self, known: SX, factor: SX, old: SX | None = None) -> SX:
+        """The solution m of m = known + factor·turning(m, old)."""
+        c = self._own("compliance") if self.medium.rigid else SX(0)
+        if c.numel() != 4 or self.features & {"held", "roller", "moved"}:
+            return self.solve(known, lambda m: known + factor * self.turning(m, old))
+        # The mass has no direction, so P × v = 0: Π turns by itself, and P with it.
+        spin, rest = SX.sym("x", 3), [(1, 2), (2, 0), (0, 1)]
+        after = [
+            known[i] + (factor * (c[k] - c[j])) * (spin[j] * spin[k])
+            for i, (j, k) in enumerate(rest)
+        ]
+        spin = self._repeated(spin, known[:3], ca.vertcat(*after), c[:3])
+        w = (factor * c[:3]) * spin  # P + w × P = known
+        push = _unturned(w, known[3:]) * (1 / (1 + ca.dot(w, w)))
+        return ca.vertcat(spin, push)
 
     def velocity(self, m: SX) -> SX:
         """ζ = h_μ; of a roller, what is left of it."""
@@ -469,35 +468,9 @@ class MixedEdge(Edge):
 # ---- dual numbers, quaternions ---------------------------------------------------------------
 
 
-def _dot(x: SX, y: SX) -> tuple[SX, SX]:
-    return ca.dot(x[:3], y[:3]), ca.dot(x[:3], y[3:]) + ca.dot(x[3:], y[:3])
-
-
-def _times(s: tuple[SX, SX], x: SX) -> SX:
-    return ca.vertcat(s[0] * x[:3], s[0] * x[3:] + s[1] * x[:3])
-
-
-def _inverse(s: tuple[SX, SX]) -> tuple[SX, SX]:
-    first = 1 / s[0]
-    return first, -(s[1] * first) * first
-
-
-def _one_by_one(values: SX, x: SX) -> SX:
-    """Each entry of f(x) with those before it already renewed (Gauss–Seidel)."""
-    found: list[SX] = []
-    for i in range(x.numel()):
-        known = ca.vertcat(*found, x[i:]) if found else x
-        found.append(ca.substitute(values[i], x, known))
-    return ca.vertcat(*found)
-
-
-def _solved(a: SX, b: SX) -> SX:
-    """The solution of a 3 × 3 system by cofactors: one division."""
-    columns = [a[:, i] for i in range(3)]
-    rows = [ca.cross(columns[1], columns[2]), ca.cross(columns[2], columns[0]),
-            ca.cross(columns[0], columns[1])]  # fmt: skip
-    per = 1 / ca.dot(columns[0], rows[0])
-    return ca.vertcat(*(ca.dot(row, b) * per for row in rows))
+def _unturned(w: SX, b: SX) -> SX:
+    """(1 + w²) x with x + w × x = b."""
+    return b + ca.dot(w, b) * w - ca.cross(w, b)
 
 
 def _product(p: SX, q: SX) -> SX:

@@ -86,6 +86,17 @@ def sweep_code(sweep: Sweep, lanes: int, stride: int | None = None) -> str:
     return _Writer(sweep, lanes, stride).text("sweep")
 
 
+def _begun(repeat: Repeat, symbols: list[SX]) -> ca.Function:
+    """Two repetitions without a question, the change in the second, and what changes are held to."""
+    first = ca.substitute(repeat.next, repeat.unknown, repeat.start)
+    second = ca.substitute(repeat.next, repeat.unknown, first)
+    change = second - first
+    moved = ca.dot(repeat.weights, change * change)
+    size = ca.dot(repeat.weights, second * second)
+    limits = [size * x**2 for x in (NEXT, SAME, NOISE)]
+    return lean(ca.Function("start", symbols, [second, moved, *limits]))
+
+
 class _Writer:
     def __init__(self, sweep: Sweep, lanes: int, stride: int | None) -> None:
         self.sweep, self.lanes, self.e = sweep, lanes, Emitter(lanes)
@@ -101,10 +112,8 @@ class _Writer:
             symbols = [*symbols, repeat.unknown]
             change = repeat.next - repeat.unknown
             moved = ca.dot(repeat.weights, change * change)
-            size = ca.dot(repeat.weights, repeat.next * repeat.next)
-            again = lean(ca.Function("again", symbols, [repeat.next, moved, size]))
-            start = lean(ca.Function("start", symbols[:-1], [repeat.start]))
-            self.again, self.start = again, start
+            again = lean(ca.Function("again", symbols, [repeat.next, moved]))
+            self.again, self.start = again, _begun(repeat, symbols[:-1])
             needed = ca.vertcat(repeat.start, repeat.next, repeat.weights)
             self.first = [bool(ca.depends_on(needed, x)) for x, _, _ in sweep.reads]
         self.rest = lean(ca.Function("rest", symbols, outputs))
@@ -227,7 +236,7 @@ class _Writer:
         """The loop that solves x = f(x): the solution, and which lanes have converged."""
         e, repeat = self.e, self.sweep.repeat
         assert repeat is not None
-        (first,) = e.inline(self.start, values)
+        first, (before,), (next_one,), (same,), (noise,) = e.inline(self.start, values)
         graph = Graph(self.again)
         early = graph.emit_early(e, [*values, []], self.late)
         loop, after = f"{label}_again", f"{label}_solved"
@@ -235,42 +244,48 @@ class _Writer:
             f"xor {e.mask} {mask}, {e.splat('true')}"
         )  # fmt: skip
         x, x_next = ([e.name() for _ in first] for _ in range(2))
-        done, done_next, count, count_next, last, moved_all = (e.name() for _ in range(6))
-        e.do(f"br label %{loop}")
-        e.label(loop)
-        for a, b, g in zip(x, x_next, first, strict=True):
-            e.do(f"{a} = phi {e.type} [ {g}, %{label} ], [ {b}, %{loop} ]")
-        e.do(f"{done} = phi {e.mask} [ {idle}, %{label} ], [ {done_next}, %{loop} ]")
-        never = e.constant(0.0)  # one change does not tell how quickly they fall
-        e.do(f"{last} = phi {e.type} [ {never}, %{label} ], [ {moved_all}, %{loop} ]")
-        e.do(f"{count} = phi i64 [ 0, %{label} ], [ {count_next}, %{loop} ]")
-        new, (moved,), (size,) = graph.emit_late(e, [*values, x], early)
+        done, done_next, count, count_next, last = (e.name() for _ in range(5))
+        hole = self._hole(loop)
+        new, (moved,) = graph.emit_late(e, [*values, x], early)
         for a, b, c in zip(x, x_next, new, strict=True):
             e.do(f"{b} = select {e.mask} {done}, {e.type} {a}, {e.type} {c}")
-        e.do(f"{moved_all} = fadd {e.type} {moved}, {e.constant(0.0)}")
-        enough = self._enough(moved, size, last)
+        enough = self._enough(moved, last, next_one, same, noise)
         e.do(f"{done_next} = or {e.mask} {done}, {enough}")
         e.do(f"{count_next} = add i64 {count}, 1")
         busy = e.put(f"xor i1 {e.all(done_next)}, true")
         within = e.put(f"icmp ult i64 {count_next}, {LIMIT}")
         e.do(f"br i1 {e.put(f'and i1 {busy}, {within}')}, label %{loop}, label %{after}")
+        phis = [(a, e.type, g, b) for a, b, g in zip(x, x_next, first, strict=True)]
+        phis.append((done, e.mask, idle, done_next))
+        phis.append((last, e.type, before, moved))
+        phis.append((count, "i64", "0", count_next))
+        e.lines[hole] = "\n".join(
+            f"  {name} = phi {kind} [ {one}, %{label} ], [ {other}, %{loop} ]"
+            for name, kind, one, other in phis
+        )
         e.label(after)
         return x_next, done_next
 
-    def _enough(self, moved: str, size: str, last: str) -> str:
+    def _hole(self, loop: str) -> int:
+        """Enter a loop; where its φ-nodes go."""
+        self.e.do(f"br label %{loop}")
+        self.e.label(loop)
+        self.e.lines.append("")
+        return len(self.e.lines) - 1
+
+    def _enough(self, moved: str, last: str, next_one: str, same: str, noise: str) -> str:
         """Whether a change is the last that counts; all are squares."""
         e = self.e
 
-        def times(a: str, b: str | float) -> str:
-            return e.put(f"fmul {e.type} {a}, {b if isinstance(b, str) else e.constant(b)}")
+        def times(a: str, b: str) -> str:
+            return e.put(f"fmul {e.type} {a}, {b}")
 
-        next_one = e.compare("ole", times(moved, moved), times(times(size, NEXT**2), last))
-        same = e.compare("ole", moved, times(size, SAME**2))
-        small = e.compare("ole", moved, times(size, NOISE**2))
-        stuck = e.compare("oge", moved, times(last, FALLS**2))
-        begun = e.compare("ogt", last, e.constant(0.0))
-        noise = e.put(f"and {e.mask} {small}, {e.put(f'and {e.mask} {stuck}, {begun}')}")
-        return e.put(f"or {e.mask} {e.put(f'or {e.mask} {next_one}, {same}')}, {noise}")
+        soon = e.compare("ole", times(moved, moved), times(next_one, last))
+        tiny = e.compare("ole", moved, same)
+        small = e.compare("ole", moved, noise)
+        stuck = e.compare("oge", moved, times(last, e.constant(FALLS**2)))
+        rounding = e.put(f"and {e.mask} {small}, {stuck}")
+        return e.put(f"or {e.mask} {e.put(f'or {e.mask} {soon}, {tiny}')}, {rounding}")
 
     def _give_up(self, j: str, ok: str) -> None:
         """Return the first place that did not converge."""

@@ -64,6 +64,28 @@ def swept_within(calls, rows, stride, par, sums, low, high):
 
 
 @njit(nogil=True, cache=True)
+def plain(rows, origin, par, move, bend, books, energies, h, count):
+    """Make `count` steps of a line that nothing but steady loads acts on; see `tiled`."""
+    stride, given = rows.shape[1], par.ctypes.data
+    sums = np.zeros(4)
+    at, potential = sums.ctypes.data, energies[0]
+    for k in range(count):
+        sums[0], sums[1] = 0.0, 0.0
+        failed = swept(move, origin, stride, given, at)
+        if failed >= 0:
+            energies[0] = potential
+            return k, UNSOLVED, failed
+        if noted(books, sums[0] + potential, sums[1], h):
+            energies[0] = potential
+            return k, BLOWN_UP, 0
+        sums[0] = 0.0
+        swept(bend, origin, stride, given, at)
+        potential = sums[0]
+    energies[0] = potential
+    return count, DONE, 0
+
+
+@njit(nogil=True, cache=True)
 def tiled(rows, origin, par, move, bend, books, energies, h, count, nodes):
     """Make `count` ≤ DEPTH steps, block after block; (steps made, code, place)."""
     stride, given = rows.shape[1], par.ctypes.data
@@ -195,9 +217,15 @@ def march(
     alone = joints.size + halo_nodes.size + targets.size + aims.size == 0
     k, end = first, first + count
     while k < end:
-        if nodes >= LONG and alone and k % every != 0:
-            ask = min(min(DEPTH, end - k), every - k % every)
-            made, code, place = tiled(rows, origin, par, move, bend, books, energies, h, ask, nodes)
+        if alone and k % every != 0:
+            ask = min(end - k, every - k % every)
+            if nodes >= LONG:
+                ask = min(DEPTH, ask)
+                made, code, place = tiled(
+                    rows, origin, par, move, bend, books, energies, h, ask, nodes
+                )
+            else:
+                made, code, place = plain(rows, origin, par, move, bend, books, energies, h, ask)
             k += made
             if code != DONE:
                 return k - first, row, code, place

@@ -27,8 +27,7 @@ class Hamel(Scheme):
 
     def begin(self, at: Place) -> Vector:
         half = 0.5 * at.h
-        kicked = at.mu - half * at.force
-        return at.solve(kicked, lambda m: kicked - half * at.turning(m))
+        return at.spun(at.mu - half * at.force, -half)
 
     def shown(self, at: Place) -> Vector:
         half = 0.5 * at.h
@@ -38,8 +37,7 @@ class Hamel(Scheme):
         half = 0.5 * at.h
         now = self.shown(at)
         at.now(now)
-        kicked = now + half * at.force
-        at.mu = at.solve(kicked, lambda m: kicked + half * at.turning(m))
+        at.mu = at.spun(now + half * at.force, half)
         at.zeta = at.velocity(at.mu)
         at.move(at.zeta)
 

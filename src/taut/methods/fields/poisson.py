@@ -55,8 +55,7 @@ class Poisson(Scheme):
 
     def _mean(self, at: Place) -> Vector:
         mu, half = at.mu, 0.5 * at.h
-        kicked = mu + half * at.force
-        return at.solve(kicked, lambda m: kicked + half * at.turning(m, mu))
+        return at.spun(mu + half * at.force, half, mu)
 
     def shown(self, at: Place) -> Vector:
         return at.mu if self.start == "printed" else self._mean(at)
@@ -76,5 +75,6 @@ class Poisson(Scheme):
 def compatible(at: Place) -> Vector:
     """The strain after a step in which both ends moved: CS (54)."""
     first, second = at.zeta
-    b = (0.25 * at.h) * (first + second)  # χ' + [b, χ'] = χ − [b, χ] + h ∂ζ
-    return at.resolved(b, at.chi - at.bracket(b, at.chi) + (at.h * at.per_length) * (second - first))
+    b = (0.25 * at.h) * (first + second)  # χ̄ + [b, χ̄] = χ + ½h ∂ζ
+    known = at.chi + (0.5 * at.h * at.per_length) * (second - first)
+    return 2 * at.resolved(b, known) - at.chi
