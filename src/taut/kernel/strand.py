@@ -121,7 +121,8 @@ def _text(medium: Medium, layout: Layout, scheme: Scheme, stage: str, features) 
         else:
             place = Node(layout, medium, features)
             if stage == "begin":
-                place.write("mu", scheme.begin(place))
+                place.mu = place.entered(place.mu)
+                place.mu = scheme.begin(place)
             elif stage == "shown":
                 seen = scheme.shown(place)
                 place.write(SEEN, place.shown(seen))
