@@ -122,11 +122,11 @@ def _start_of_beam(mesh: Mesh, strand: Strand, strain0, momentum0, v0, project):
         velocity = np.linalg.solve(mesh.inertia, momentum[..., None])[..., 0]
     else:
         velocity = given("v0", v0, shape)
-    allowed = consistent(mesh, velocity, project)
+    pose = poses(mesh, strain)
+    allowed = consistent(mesh, velocity, pose, project)
     exact = momentum0 is not None and np.array_equal(allowed, velocity)
     momentum = momentum if exact else np.einsum("nij,nj->ni", mesh.inertia, allowed)  # type: ignore
     momentum[[j.follower for j in mesh.joints]] = 0.0
-    pose = poses(mesh, strain)
     strand.give("turn", quaternions(pose))
     strand.give("place", pose[:, :3, 3])
     strand.give("zeta", allowed)
