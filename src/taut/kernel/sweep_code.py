@@ -19,6 +19,7 @@ rounding and fall no more.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import casadi as ca
@@ -29,7 +30,8 @@ from taut.kernel.emit import Emitter, Graph, lean
 MARGIN = 8  # spare places before the first and after the last one
 LIMIT = 60  # repetitions
 NEXT, SAME = 1e-16, 4e-16  # a change to come, or a change, that does not count
-NOISE, FALLS = 1e-12, 0.25  # changes below this that fall by less are rounding
+NOISE, FALLS = 1e-12, 0.75  # changes below this that fall by less are rounding: no rate that
+#                              LIMIT allows is as slow
 SIGNATURE = (
     "ptr noalias %rows, i64 %stride, ptr noalias readonly %par, i64 %first, i64 %last, "
     "ptr noalias %sums"
@@ -247,7 +249,9 @@ class _Writer:
         stuck = e.compare("oge", moved, times(last, FALLS**2))
         begun = e.compare("ogt", last, e.constant(0.0))
         noise = e.put(f"and {e.mask} {small}, {e.put(f'and {e.mask} {stuck}, {begun}')}")
-        return e.put(f"or {e.mask} {e.put(f'or {e.mask} {next_one}, {same}')}, {noise}")
+        enough = e.put(f"or {e.mask} {e.put(f'or {e.mask} {next_one}, {same}')}, {noise}")
+        finite = e.compare("olt", size, e.constant(math.inf))
+        return e.put(f"and {e.mask} {enough}, {finite}")
 
     def _give_up(self, j: str, ok: str) -> None:
         """Return the first place that did not converge."""
