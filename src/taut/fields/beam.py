@@ -243,7 +243,8 @@ class Beam:
                 )
             read = [words.read(x, "the curvature") for x in entries]
             functions = [sp.lambdify(s, x, "numpy") for x in read]
-            bend = np.array([[float(f(x)) for f in functions] for x in self.middles])
+            with np.errstate(all="ignore"):  # what is not finite is said below
+                bend = np.array([[float(f(x)) for f in functions] for x in self.middles])
             if not np.all(np.isfinite(bend)):
                 raise InputError("the curvature is not finite", received=repr(curvature)[:80])
         ds = self.spacing

@@ -154,7 +154,8 @@ class Field:
                 received=len(entries),
             )
         functions = [sp.lambdify(self.place, words.read(x, "the reference strain")) for x in entries]
-        found = np.array([[float(f(x)) for f in functions] for x in middles])
+        with np.errstate(all="ignore"):  # what is not finite is said below
+            found = np.array([[float(f(x)) for f in functions] for x in middles])
         if not np.all(np.isfinite(found)):
             raise InputError("the reference strain is not finite", received=repr(given)[:80])
         return found

@@ -205,6 +205,10 @@ class Place:
 class Node(Place):
     """A node with its momentum, velocity, pose and the forces on it.
 
+    The linear momentum of a roller is carried in space, along its axis, where nothing turns it; its
+    mass is where it is, so that its rotation knows nothing of that.  `entered` and `shown` lead
+    there and back, and its row of velocities has what its edges need, as that of all nodes.
+
     Parameters
     ----------
     features : set of str
@@ -255,14 +259,25 @@ class Node(Place):
         return ca.vertcat(spin, push)
 
     def velocity(self, m: SX) -> SX:
-        """ζ = h_μ; of a roller, what is left of it."""
-        found = self.medium.velocity(m, self._own("compliance"))
-        return self._rolled(found, found) if "roller" in self.features else found
+        """ζ = h_μ."""
+        return self.medium.velocity(m, self._own("compliance"))
 
-    def _rolled(self, x: SX, velocity: SX) -> SX:
-        """(a, b) with b along the roller's axis: that of the displacement in this step."""
-        along = self._displaced(self.read("along"), velocity[:3])
-        return ca.vertcat(x[:3], along * (ca.dot(along, x[3:]) / ca.dot(along, along)))
+    def dual(self, x: SX, m: SX) -> SX:
+        return super().dual(self._turning(x), self._turning(m))
+
+    def stretched(self, b: SX, m: SX) -> SX:
+        return super().stretched(self._turning(b), self._turning(m))
+
+    def _turning(self, x: SX) -> SX:
+        """Of a roller, what turns with it."""
+        return ca.vertcat(x[:3], SX.zeros(3)) if "roller" in self.features else x
+
+    def entered(self, x: SX) -> SX:
+        """A momentum or force in the local frame, as it is carried."""
+        if "roller" not in self.features:
+            return x
+        along = self.read("along")
+        return ca.vertcat(x[:3], along * ca.dot(along, _forth(self._before, x[3:])))
 
     def _displaced(self, shift: SX, spin: SX) -> SX:
         """v for which a step with ω = `spin` shifts the node by `shift` per time, in space."""
@@ -271,7 +286,9 @@ class Node(Place):
         return local - ca.cross(half, local) + half * ca.dot(half, local)
 
     def _guided(self, zeta: SX) -> SX:
-        """The velocity of a moved node, which leads to where it is to be."""
+        """The velocity of a moved node, which leads to where it is to be; that of a roller."""
+        if "roller" in self.features:
+            return ca.vertcat(zeta[:3], self._displaced(zeta[3:], zeta[:3]))
         if "moved" not in self.features:
             return zeta
         spin = zeta[:3]
@@ -291,7 +308,7 @@ class Node(Place):
         if "gravity" in self.features:
             fall = ca.vertcat(SX.zeros(3), _back(self._before, self.read("gravity")))
             total = total + applied(fall, self._own("inertia"))
-        return total
+        return self.entered(total)
 
     def _loads(self) -> SX:
         total = SX.zeros(self.medium.size)
@@ -311,7 +328,7 @@ class Node(Place):
             fall = ca.vertcat(SX.zeros(3), _back(self._before, self.read("gravity")))
             acting = acting + applied(fall, self._own("inertia")) * weight
         velocity = self.velocity(momentum)
-        power = ca.dot(acting, velocity)
+        power = ca.dot(self.entered(acting), velocity)
         if "moved" in self.features:  # what moves it works against the edges and the loads
             which = slice(3, 6) if "held" in self.features else slice(0, 6)
             mean, against = self._mean_velocity(momentum), acting - self.force * weight
@@ -323,7 +340,9 @@ class Node(Place):
         return 0.5 * (self._guided(self.velocity(momentum)) + self._old)
 
     def shown(self, momentum: SX) -> SX:
-        """The momentum that is shown: of a moved node that of its motion."""
+        """The momentum that is shown, in the local frame: of a moved node that of its motion."""
+        if "roller" in self.features:
+            return ca.vertcat(momentum[:3], _back(self._before, momentum[3:]))
         if "moved" not in self.features:
             return self._settled(momentum)
         mean = self._mean_velocity(momentum)
@@ -354,12 +373,10 @@ class Node(Place):
 
     def either(self, *, free: SX, held: SX) -> SX:
         """One of two expressions that are equal where nothing holds the node."""
-        return held if self.features & {"held", "roller", "moved"} else free
+        return held if self.features & {"held", "moved"} else free
 
     def _settled(self, value: SX) -> SX:
         """The momentum that belongs to a velocity which the node's hold allows."""
-        if "roller" in self.features:
-            return self._rolled(value, self.medium.velocity(value, self._own("compliance")))
         if "held" in self.features:
             return applied(value, self.read("hold"))
         return SX.zeros(value.numel()) if "moved" in self.features else value

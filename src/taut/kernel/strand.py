@@ -142,7 +142,8 @@ def _text(medium: Medium, layout: Layout, stride: int, scheme: Scheme, stage: st
         else:
             place = (Node if medium.whole is None else MixedNode)(layout, medium, features)
             if stage == "begin":
-                place.write("mu", scheme.begin(place))
+                place.mu = place.entered(place.mu)
+                place.mu = scheme.begin(place)
             elif stage == "shown":
                 seen = scheme.shown(place)
                 place.write(SEEN, place.shown(seen))

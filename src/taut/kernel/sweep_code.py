@@ -19,6 +19,7 @@ rounding and fall no more.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import casadi as ca
@@ -29,7 +30,8 @@ from taut.kernel.emit import Emitter, Graph, lean
 MARGIN = 8  # spare places before the first and after the last one
 LIMIT = 60  # repetitions
 NEXT, SAME = 1e-16, 4e-16  # a change to come, or a change, that does not count
-NOISE, FALLS = 1e-12, 0.25  # changes below this that fall by less are rounding
+NOISE, FALLS = 1e-12, 0.75  # changes below this that fall by less are rounding: no rate that
+#                              LIMIT allows is as slow
 SIGNATURE = (
     "ptr noalias %rows, i64 %stride, ptr noalias readonly %par, i64 %first, i64 %last, "
     "ptr noalias %sums"
@@ -285,7 +287,8 @@ class _Writer:
         small = e.compare("ole", moved, noise)
         stuck = e.compare("oge", moved, times(last, e.constant(FALLS**2)))
         rounding = e.put(f"and {e.mask} {small}, {stuck}")
-        return e.put(f"or {e.mask} {e.put(f'or {e.mask} {soon}, {tiny}')}, {rounding}")
+        enough = e.put(f"or {e.mask} {e.put(f'or {e.mask} {soon}, {tiny}')}, {rounding}")
+        return e.put(f"and {e.mask} {enough}, {e.compare('olt', noise, e.constant(math.inf))}")
 
     def _give_up(self, j: str, ok: str) -> None:
         """Return the first place that did not converge."""

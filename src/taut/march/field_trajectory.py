@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from taut.fields.mesh import Mesh
-from taut.lie import SO3
+from taut.lie import SE3, SO3
 from taut.march.field_values import FieldValues
 from taut.methods.fields.base import Scheme
 
@@ -43,7 +43,8 @@ class FieldTrajectory:
     method : Scheme
     t : ndarray, shape (N,)
     momentum : ndarray, shape (N, nodes, n)
-        μ per length, at the times t.
+        μ per length, at the times t.  Where beams meet, the node of the first of them has that of
+        all, per length of its own cell.
     strain : ndarray, shape (N, edges, n)
         γ, relative to the reference shape.
     positions : ndarray, shape (N, nodes, 3)
@@ -92,15 +93,8 @@ class FieldTrajectory:
         """ζ at the nodes, shape (N, nodes, n): of beams in the local frame."""
         if self.mesh is None:
             return self._values.velocity
-        return np.linalg.solve(self.mesh.inertia, self.momentum[..., None])[..., 0] * self._moving
-
-    @property
-    def _moving(self) -> np.ndarray:
-        """1, and 0 at followers, whose momentum their leaders carry."""
-        found = np.ones((self.momentum.shape[1], 1))
-        assert self.mesh is not None
-        found[[j.follower for j in self.mesh.joints]] = 0.0
-        return found
+        found = np.linalg.solve(self.mesh.inertia, self.momentum[..., None])[..., 0]
+        return following(self.mesh, found)
 
     @cached_property
     def stress(self) -> np.ndarray:
@@ -192,6 +186,15 @@ class FieldTrajectory:
             f"FieldTrajectory: {len(self.t)} states of {self.momentum.shape[1]} nodes, "
             f"t = {self.t[0]:g} … {self.t[-1]:g}, {self.method.name}, step {self.step:g}"
         )
+
+
+def following(mesh: Mesh, velocity: np.ndarray) -> np.ndarray:
+    """Velocities, shape (…, nodes, 6), those of followers taken from their leaders."""
+    found = velocity.copy()
+    for joint in mesh.joints:
+        back = SE3.adjoint(SE3.inverse(joint.motion))
+        found[..., joint.follower, :] = found[..., joint.leader, :] @ back.T
+    return found
 
 
 def _view(name: str) -> Any:

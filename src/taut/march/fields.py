@@ -15,10 +15,11 @@ from taut.fields.beams import Beams
 from taut.fields.field import Field
 from taut.fields.mesh import Mesh
 from taut.kernel.strand import Strand, strand_of_field, strand_of_mesh
+from taut.lie import SE3
 from taut.march.field_limits import stable_step_of_field
 from taut.march.field_run import FieldRun, explained
 from taut.march.field_start import consistent, given, poses, quaternions
-from taut.march.field_trajectory import FieldEnding, FieldTrajectory
+from taut.march.field_trajectory import FieldEnding, FieldTrajectory, following
 from taut.march.limits import stable_step
 from taut.march.mixed_run import MixedRun
 from taut.march.plan import Plan
@@ -126,14 +127,18 @@ def _start_of_beam(mesh: Mesh, strand: Strand, strain0, momentum0, v0, project):
     strain[~mesh.alive] = 0.0
     if momentum0 is not None:
         momentum = given("momentum0", momentum0, shape)
-        velocity = np.linalg.solve(mesh.inertia, momentum[..., None])[..., 0]
+        for joint in mesh.joints:  # the leader carries what its followers have
+            back = SE3.adjoint(SE3.inverse(joint.motion))
+            share = mesh.weight[joint.follower] / mesh.weight[joint.leader]
+            momentum[joint.leader] += share * (back.T @ momentum[joint.follower])
+        velocity = following(mesh, np.linalg.solve(mesh.inertia, momentum[..., None])[..., 0])
     else:
         velocity = given("v0", v0, shape)
-    allowed = consistent(mesh, velocity, project)
+    pose = poses(mesh, strain)
+    allowed = consistent(mesh, velocity, pose, project)
     exact = momentum0 is not None and np.array_equal(allowed, velocity)
     momentum = momentum if exact else np.einsum("nij,nj->ni", mesh.inertia, allowed)  # type: ignore
     momentum[[j.follower for j in mesh.joints]] = 0.0
-    pose = poses(mesh, strain)
     strand.give("turn", quaternions(pose))
     strand.give("place", pose[:, :3, 3])
     strand.give("zeta", allowed)
