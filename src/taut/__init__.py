@@ -17,6 +17,7 @@ from taut.errors import (
     InputError,
     Interrupted,
     ModelError,
+    NoEquilibrium,
     StepError,
     TautError,
     UnknownName,
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
     )
     from taut.march.dense import States
     from taut.march.events import Event
+    from taut.march.modes import Modes, modes
     from taut.march.simulate import simulate
+    from taut.march.statics import Equilibrium, equilibrium
     from taut.march.storage import load
     from taut.march.trajectory import Trajectory
     from taut.methods import (
@@ -68,7 +71,9 @@ if TYPE_CHECKING:
 _ROOMS = {
     "taut.march.dense": ("States",),
     "taut.march.events": ("Event",),
+    "taut.march.modes": ("Modes", "modes"),
     "taut.march.simulate": ("simulate",),
+    "taut.march.statics": ("Equilibrium", "equilibrium"),
     "taut.march.storage": ("load",),
     "taut.march.trajectory": ("Trajectory",),
     "taut.methods": (
@@ -102,15 +107,15 @@ _OPEN = (
 
 __all__ = [
     "Adaptive", "Baumgarte", "Composition", "ConstraintError", "Corrected", "EnergyMomentum",
-    "Equations",
+    "Equations", "Equilibrium",
     "Event", "ExplicitRK", "FileError", "Flow", "GGL", "GaussLobatto", "GeneralizedAlpha",
     "ImplicitTrapezoid",
     "InconsistentStart", "InputError", "Interrupted", "Law", "Laws", "LobattoPair", "Method",
-    "ModelError",
+    "ModelError", "Modes", "NoEquilibrium",
     "PreciseElement", "Projected", "Rattle", "States", "StepError", "Symmetries", "SymplecticEuler",
     "SymplecticRK", "System", "TautError", "Term", "TimeElement", "Trajectory", "UnknownName",
-    "__version__", "absorbed", "casimirs", "conserved", "coordinates", "hojman",
-    "lie_symmetries", "load", "momenta", "noether", "register",
+    "__version__", "absorbed", "casimirs", "conserved", "coordinates", "equilibrium", "hojman",
+    "lie_symmetries", "load", "modes", "momenta", "noether", "register",
     "simulate", "special_values", "t", "velocities",
 ]  # fmt: skip
 

@@ -1,0 +1,218 @@
+"""Paths of equilibria: load factors from 0 to 1, in steps of loads or of arc length.
+
+In steps of loads the whole load is tried first; a step that fails is halved, one that succeeds is
+followed by one of twice its size.
+
+By arc length (Riks 1979; Crisfield 1981) the load factor is an unknown, and the distance from the
+last equilibrium is given instead, so that the path is followed through limit points, where loads
+fall.  With weights w of the nodes and ρ a quarter of the length, the distance is
+
+    ℓ² = Σ w (|x − x₀|² + ρ² (3 − tr R₀ᵀR))/Σ w,
+
+a cylinder: the load factor does not count.  Newton's method solves balance and distance together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from taut.lie import SO3
+from taut.march.freedoms import Freedoms
+from taut.march.statics.applied import Applied
+from taut.march.statics.balance import HalfTurn, State
+from taut.march.statics.moves import moved
+from taut.march.statics.newton import LIMIT, Failed, Linear, Newton, Solved, diverges
+from taut.progress import Progress
+
+SMALLEST = 2.0**-14  # of the whole load: a step that is not halved any more
+FIRST = 0.05  # load factor of the first step along an arc
+QUICK = 5  # iterations after which a step along an arc is as long as it should be
+SHORTEST = 1e-6  # of the first step along an arc
+MANY = 500  # steps along an arc, unless a number is given
+
+
+@dataclass(frozen=True)
+class Stage:
+    """An equilibrium on a path."""
+
+    load_factor: float
+    solved: Solved
+
+
+class Stuck(Exception):
+    """A path that cannot be followed further: where it ended and why."""
+
+    def __init__(self, stages: list[Stage], why: str) -> None:
+        super().__init__(why)
+        self.stages, self.why = stages, why
+
+
+@dataclass(frozen=True)
+class Way:
+    """From what acts at load factor 0 to what acts at 1."""
+
+    newton: Newton
+    begin: Applied
+    end: Applied
+
+    def at(self, factor: float) -> Applied:
+        return self.end if factor == 1.0 else self.begin.towards(self.end, factor)
+
+    def solve(self, state: State, factor: float) -> Solved:
+        return self.newton.solve(state, self.at(factor))
+
+
+def load_steps(way: Way, state: State, steps: int | None, progress: Progress) -> list[Stage]:
+    """Equilibria at load factors up to 1: at `steps` equal ones, or as few as will do."""
+    stages: list[Stage] = []
+    marks = [1.0] if steps is None else [(k + 1) / steps for k in range(steps)]
+    factor, step = 0.0, marks[0]
+    for mark in marks:
+        while factor < mark:
+            aim = factor + step
+            aim = mark if aim > mark - 1e-9 else aim
+            try:
+                solved = way.solve(state, aim)
+            except Failed as error:
+                step = (aim - factor) / 2
+                if step < SMALLEST:
+                    raise Stuck(stages, str(error)) from error
+                continue
+            progress.add(round(1000 * aim) - round(1000 * factor))
+            step = (aim - factor) * _growth(solved.iterations)
+            factor, state = aim, solved.state
+            if steps is None or factor == mark:
+                stages.append(Stage(factor, solved))
+    return stages
+
+
+def _growth(iterations: int) -> float:
+    """By how much the next step may be larger than one that took so many iterations."""
+    return 2.0 if iterations <= 4 else 1.4 if iterations <= 6 else 1.0
+
+
+# ---- arc length ------------------------------------------------------------------------------
+
+
+class Arc:
+    """Distances from an equilibrium."""
+
+    def __init__(self, newton: Newton, origin: State) -> None:
+        mesh = newton.balance.mesh
+        self.origin = origin
+        self.weight = mesh.weight / mesh.weight.sum()
+        self.turning = (0.25 * newton.balance.length) ** 2
+
+    def square(self, pose: np.ndarray) -> float:
+        """ℓ²."""
+        old = self.origin.pose
+        shift = np.sum((pose[:, :3, 3] - old[:, :3, 3]) ** 2, axis=1)
+        trace = np.einsum("nij,nij->n", old[:, :3, :3], pose[:, :3, :3])
+        return float(self.weight @ (shift + self.turning * (3 - trace)))
+
+    def slope(self, pose: np.ndarray, freedoms: Freedoms) -> np.ndarray:
+        """∂ℓ²/∂z."""
+        old, frame = self.origin.pose, pose[:, :3, :3]
+        both = np.swapaxes(old[:, :3, :3], 1, 2) @ frame
+        half = 0.5 * (both - np.swapaxes(both, 1, 2))
+        angular = self.turning * SO3.vee(half)
+        linear = np.einsum("nji,nj->ni", frame, pose[:, :3, 3] - old[:, :3, 3])
+        rows = 2 * self.weight[:, None] * np.hstack([angular, linear])
+        return freedoms.reduced(rows)
+
+    def length(self, eta: np.ndarray) -> float:
+        """ℓ of a small motion."""
+        each = self.turning * np.sum(eta[:, :3] ** 2, axis=1) + np.sum(eta[:, 3:] ** 2, axis=1)
+        return float(np.sqrt(self.weight @ each))
+
+
+def _pushed(way: Way, linear: Linear, factor: float) -> np.ndarray:
+    """∂r/∂λ: what the unknowns feel of more load, and of ends that are moved on."""
+    balance, pose = way.newton.balance, linear.state.pose
+    more = balance.loads(pose, way.end) - balance.loads(pose, way.begin)
+    if not np.array_equal(way.begin.moved, way.end.moved):
+        small = 1e-6
+        ends = [
+            way.newton.misplaced(pose, way.at(factor + change), linear.freedoms)
+            for change in (-small, small)
+        ]
+        more = more - linear.pushed((ends[1] - ends[0]) / (2 * small))
+    return linear.freedoms.reduced(more)
+
+
+def arc_steps(way: Way, state: State, steps: int | None, progress: Progress) -> list[Stage]:
+    """Equilibria along the path until the load factor is 1, or `steps` of them."""
+    newton = way.newton
+    stages: list[Stage] = []
+    factor, length, first = 0.0, 0.0, 0.0
+    before: np.ndarray | None = None  # where the path went last, as a motion of the nodes
+    why = f"the load factor was not 1 after {MANY} steps"
+    while len(stages) < (MANY if steps is None else steps):
+        try:
+            linear = Linear(newton, state, way.at(factor))
+            ahead = linear.freedoms.nodal(linear.solve(_pushed(way, linear, factor)))
+        except (Failed, HalfTurn) as error:
+            raise Stuck(stages, str(error)) from error
+        arc = Arc(newton, state)
+        speed = arc.length(ahead)
+        if speed == 0.0:
+            raise Stuck(stages, "the loads do not move anything")
+        if not first:
+            first = length = FIRST * speed
+        sign = 1.0 if before is None or np.sum(ahead * before) >= 0 else -1.0
+        try:
+            after, solved = _along(way, state, factor, arc, length, sign * length / speed * ahead,
+                                   sign * length / speed)  # fmt: skip
+            if (factor - 1) * (after - 1) <= 0:  # 1 lies on the way
+                last = newton.solve(solved.state, way.end)
+                if arc.square(last.state.pose) > (1.5 * length) ** 2:
+                    raise Failed("the load factor 1 is elsewhere")
+                after, solved = 1.0, last
+        except (Failed, HalfTurn) as error:
+            length /= 2
+            if length < SHORTEST * first:
+                raise Stuck(stages, str(error)) from error
+            continue
+        before = _motion(state.pose, solved.state.pose)
+        progress.add(1)
+        stages.append(Stage(after, solved))
+        if after == 1.0:
+            return stages
+        state, factor = solved.state, after
+        length *= float(np.clip(np.sqrt(QUICK / max(solved.iterations, 1)), 0.5, 1.5))
+        length = min(length, 4 * first)
+    if steps is None:
+        raise Stuck(stages, why)
+    return stages
+
+
+def _along(
+    way: Way, state: State, factor: float, arc: Arc, length: float, eta: np.ndarray, more: float
+) -> tuple[float, Solved]:
+    """The equilibrium at a distance, from a first motion η and a change of the load factor."""
+    newton, sizes = way.newton, []
+    state, factor = moved(newton.balance, state, eta), factor + more
+    for iteration in range(LIMIT):
+        linear = Linear(newton, state, way.at(factor))
+        both = linear.solve(np.stack([linear.right, _pushed(way, linear, factor)], axis=1))
+        slope = arc.slope(state.pose, linear.freedoms)
+        off = arc.square(state.pose) - length**2
+        change = -(off + slope @ both[:, 0]) / (slope @ both[:, 1])
+        eta = linear.freedoms.nodal(both @ [1.0, change]) + linear.offset
+        sizes.append(newton.size(eta))
+        if diverges(sizes):
+            break
+        state, factor = moved(newton.balance, state, eta), factor + change
+        if sizes[-1] <= newton.tolerance:
+            return factor, Solved(newton.settled(state), iteration + 1, sizes[-1])
+    raise Failed("Newton's method did not converge along the arc")
+
+
+def _motion(old: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """From old poses to new ones as η in the new frames, for its direction."""
+    both = np.swapaxes(old[:, :3, :3], 1, 2) @ new[:, :3, :3]
+    angular = SO3.vee(0.5 * (both - np.swapaxes(both, 1, 2)))
+    linear = np.einsum("nji,nj->ni", new[:, :3, :3], new[:, :3, 3] - old[:, :3, 3])
+    return np.hstack([angular, linear])
