@@ -20,6 +20,7 @@ import sympy as sp
 from taut.errors import InputError, ModelError, number
 from taut.fields.ends import direction, end_of, functions_of_time, triple
 from taut.fields.loads import Body, Load, s
+from taut.fields.mesh import Mesh, mesh_of
 from taut.fields.section import Section, positive
 from taut.lie import SE3, SO3
 from taut.model.symbols import Vocabulary
@@ -325,6 +326,10 @@ class Beam:
         whole[3:, 3:] = heavy * np.eye(3)
         self.bodies.append(Body(self.node_at(at), tuple(whole.ravel().tolist())))
         return self
+
+    def mesh(self) -> Mesh:
+        """Its nodes and edges."""
+        return mesh_of([self])
 
     def __repr__(self) -> str:
         made = "" if self.section is None else f", {self.section!r}" if not callable(self.section) else ""

@@ -25,12 +25,15 @@ class Load:
         Where it acts; ``None`` is all along the beam, per length.
     moment, force : three expressions of t (and of s, if distributed)
     follower : bool
+    span : (int, int), optional
+        Nodes of the beam, in a mesh, that a distributed load acts along: first, and after the last.
     """
 
     node: int | None
     moment: tuple[sp.Expr, ...]
     force: tuple[sp.Expr, ...]
     follower: bool
+    span: tuple[int, int] | None = None
 
     @property
     def wrench(self) -> tuple[sp.Expr, ...]:

@@ -8,15 +8,16 @@ loads and the momentum of all; the others follow it, each turned by a fixed rota
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import sympy as sp
 
 from taut.errors import InputError
 from taut.fields.ends import DEFAULT_AXIS, End
-from taut.fields.loads import Load
-from taut.lie import SE3, SO3
+from taut.fields.loads import Load, s
+from taut.lie import SE3
 
 if TYPE_CHECKING:
     from taut.fields.beam import Beam
@@ -113,7 +114,7 @@ def mesh_of(beams: list[Beam], joints: list[tuple[int, int]] | None = None) -> M
     stiffness = np.broadcast_to(np.eye(6), (count - 1, 6, 6)).copy()
     reference = np.zeros((count - 1, 6))
     weight, inertia = np.empty(count), np.empty((count, 6, 6))
-    pose, s = np.empty((count, 4, 4)), np.empty(count)
+    pose, along = np.empty((count, 4, 4)), np.empty(count)
     loads: list[Load] = []
     holds: list[Hold] = []
     gravity = [b.gravity for b in beams if b.gravity is not None]
@@ -121,7 +122,7 @@ def mesh_of(beams: list[Beam], joints: list[tuple[int, int]] | None = None) -> M
         raise InputError("the beams have different gravity", expected="the same for all of them")
     for beam, span in zip(beams, spans, strict=True):
         edges = slice(span.start, span.stop - 1)
-        s[span], weight[span], inertia[span] = beam.places, beam.weights, beam.inertia
+        along[span], weight[span], inertia[span] = beam.places, beam.weights, beam.inertia
         spacing[edges], damping[edges] = beam.spacing, beam.damping
         stiffness[edges], reference[edges] = beam.stiffness, beam.reference
         if span.stop < count:
@@ -131,16 +132,15 @@ def mesh_of(beams: list[Beam], joints: list[tuple[int, int]] | None = None) -> M
             node = span.start + body.node
             inertia[node] = inertia[node] + np.reshape(body.inertia, (6, 6)) / weight[node]
         for load in beam.loads:
-            node = None if load.node is None else span.start + load.node
-            loads.append(Load(node, load.moment, load.force, load.follower))
+            if load.node is None:
+                loads.append(replace(load, span=(span.start, span.stop)))
+            else:
+                loads.append(replace(load, node=span.start + load.node))
         for end, node in zip(beam.ends, (span.start, span.stop - 1), strict=True):
             if end.kind != "free":
                 holds.append(_hold(end, node, pose[node]))
-    distributed = [x for x in loads if x.node is None]
-    if distributed and len(beams) > 1:
-        loads = _spread(beams, spans)
     mesh = Mesh(
-        s, weight, inertia, pose, alive, spacing, stiffness, reference, damping,
+        along, weight, inertia, pose, alive, spacing, stiffness, reference, damping,
         gravity[0] if gravity else np.zeros(3), tuple(holds), (), tuple(loads), spans,
     )  # fmt: skip
     return _joined(mesh, beams, joints)
@@ -172,26 +172,6 @@ def _hold(end: End, node: int, pose: np.ndarray) -> Hold:
         columns.append(slides @ axis)
     freedom = np.array(columns).T if columns else np.zeros((6, 0))
     return Hold(node, end, freedom, frame @ axis if end.kind == "roller" else None)
-
-
-def _spread(beams: list[Beam], spans: tuple[slice, ...]) -> list[Load]:
-    """Loads of several beams: distributed ones become loads of their nodes."""
-    from taut.fields.loads import s
-
-    loads: list[Load] = []
-    for beam, span in zip(beams, spans, strict=True):
-        for load in beam.loads:
-            if load.node is not None:
-                node = span.start + load.node
-                loads.append(Load(node, load.moment, load.force, load.follower))
-                continue
-            for j, (place, weight) in enumerate(zip(beam.places, beam.weights, strict=True)):
-                moment, force = (
-                    tuple(x.subs(s, place) * float(weight) for x in part)
-                    for part in (load.moment, load.force)
-                )
-                loads.append(Load(span.start + j, moment, force, load.follower))
-    return loads
 
 
 def _joined(mesh: Mesh, beams: list[Beam], joints: list[tuple[int, int]] | None) -> Mesh:
@@ -248,9 +228,25 @@ def _joined(mesh: Mesh, beams: list[Beam], joints: list[tuple[int, int]] | None)
         found.append(Joint(first, node, motion))
     lead = {j.follower: j for j in found}
     loads = tuple(_led(load, lead) for load in mesh.loads)
+    loads += tuple(
+        _led(_lumped(load, node, mesh), lead)
+        for load in mesh.loads
+        if load.span is not None
+        for node in lead
+        if load.span[0] <= node < load.span[1]
+    )
     holds = tuple(_held_by_leader(h, lead) for h in mesh.holds)
-    return Mesh(**{**mesh.__dict__, "inertia": inertia, "joints": tuple(found), "loads": loads,
-                   "holds": holds})  # fmt: skip
+    return replace(mesh, inertia=inertia, joints=tuple(found), loads=loads, holds=holds)
+
+
+def _lumped(load: Load, node: int, mesh: Mesh) -> Load:
+    """What a distributed load puts on one node."""
+    here = {s: sp.Float(mesh.s[node])}
+    moment, force = (
+        tuple(x.xreplace(here) * float(mesh.weight[node]) for x in part)
+        for part in (load.moment, load.force)
+    )
+    return Load(node, moment, force, load.follower)
 
 
 def _led(load: Load, lead: dict[int, Joint]) -> Load:
@@ -279,8 +275,3 @@ def _held_by_leader(hold: Hold, lead: dict[int, Joint]) -> Hold:
 def _orthonormal(matrix: np.ndarray) -> np.ndarray:
     left, _, right = np.linalg.svd(matrix)
     return left @ right
-
-
-def quaternions(rotations: np.ndarray) -> np.ndarray:
-    """Unit quaternions (scalar first) of rotation matrices, shape (…, 4)."""
-    return SO3.quaternion(rotations)

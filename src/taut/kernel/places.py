@@ -17,6 +17,7 @@ from casadi import SX
 from taut.kernel.sweep_code import Repeat, Sweep
 
 Terms = tuple[tuple[int, int, int, float], ...]
+Density = Callable[[SX, SX], SX]
 
 
 @dataclass
@@ -43,7 +44,7 @@ class Layout:
         return (tuple(self.rows.items()), tuple(self.slots.items()))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Medium:
     """What a field is made of, as the kernels need to know it.
 
@@ -56,22 +57,32 @@ class Medium:
     rigid : bool
         Whether it is se(3), with poses.
     kinetic, potential : functions
-        Densities of a momentum or a strain and of further numbers of the place, as SX.
-    node_data, edge_data : tuple of str
-        Names of these further numbers.
-    groups : list of list of int
-        Entries of one scale.
+        Densities of a momentum or a strain and of the numbers of the place called "compliance" and
+        "stiffness", as SX.
+    velocity, stress : functions
+        Their gradients.
     """
 
     size: int
     terms: Terms
     rigid: bool
-    kinetic: Callable[[SX, dict[str, SX]], SX]
-    potential: Callable[[SX, dict[str, SX]], SX]
-    node_data: tuple[str, ...]
-    edge_data: tuple[str, ...]
-    groups: tuple[tuple[int, ...], ...]
-    key: str
+    kinetic: Density
+    velocity: Density
+    potential: Density
+    stress: Density
+
+
+def quadratic(x: SX, packed: SX) -> SX:
+    """½⟨x, Ax⟩; see `applied`."""
+    return 0.5 * ca.dot(x, applied(x, packed))
+
+
+def applied(x: SX, packed: SX) -> SX:
+    """A x, with A given by its diagonal or row by row."""
+    n = x.numel()
+    if packed.numel() == n:
+        return packed * x
+    return ca.vertcat(*(ca.dot(packed[i * n : (i + 1) * n], x) for i in range(n)))
 
 
 class Place:
@@ -171,53 +182,123 @@ class Place:
         if not ca.depends_on(after, unknown):
             return after
         assert self._repeat is None, "one equation per sweep"
-        groups = [list(group) for group in self.medium.groups]
-        self._repeat = Repeat(unknown, self._settled(start), after, groups)
+        self._repeat = Repeat(unknown, self._settled(start), after, self._weights())
         return unknown
 
     def _settled(self, value: SX) -> SX:
         return value
 
+    def _weights(self) -> SX:
+        """Of the squares of momenta: a compliance makes them energies."""
+        return SX.ones(self.medium.size)
+
 
 class Node(Place):
-    """A node with its momentum, velocity, pose and the forces on it."""
+    """A node with its momentum, velocity, pose and the forces on it.
 
-    def __init__(self, layout: Layout, medium: Medium) -> None:
+    Parameters
+    ----------
+    features : set of str
+        What is special about the node: "own" (inertia of its own), "held", "roller", "moved",
+        "dead" and "follower" (loads), "gravity", "joint".
+    """
+
+    def __init__(self, layout: Layout, medium: Medium, features: frozenset[str]) -> None:
         super().__init__(layout, medium)
-        self._mu = self.read("mu")
-        self._data = {name: self.read(name) for name in medium.node_data}
+        self.features = features
+        self._before = self.read("turn") if medium.rigid else None
+        if "moved" in features:
+            self._start_place, self._old = self.read("place"), self.read("zeta")
 
     mu = property(lambda self: self.read("mu"), lambda self, x: self.write("mu", x))
-    zeta = property(lambda self: self.read("zeta"), lambda self, x: self.write("zeta", x))
+
+    @property
+    def zeta(self) -> SX:
+        return self.read("zeta")
+
+    @zeta.setter
+    def zeta(self, value: SX) -> None:
+        self.write("zeta", self._guided(value))
+
+    def _own(self, name: str) -> SX:
+        return self.read(f"own_{name}" if "own" in self.features else name)
 
     def velocity(self, m: SX) -> SX:
-        """ζ = h_μ."""
-        momentum = SX.sym("m", self.medium.size)
-        function = ca.gradient(self.medium.kinetic(momentum, self._data), momentum)
-        return ca.substitute(function, momentum, m)
+        """ζ = h_μ; of a roller, what is left of it."""
+        found = self.medium.velocity(m, self._own("compliance"))
+        return self._rolled(found, found) if "roller" in self.features else found
+
+    def _rolled(self, x: SX, velocity: SX) -> SX:
+        """(a, b) with b along the roller's axis: that of the displacement in this step."""
+        along = self._displaced(self.read("along"), velocity[:3])
+        return ca.vertcat(x[:3], along * (ca.dot(along, x[3:]) / ca.dot(along, along)))
+
+    def _displaced(self, shift: SX, spin: SX) -> SX:
+        """v for which a step with ω = `spin` shifts the node by `shift` per time, in space."""
+        half = 0.5 * self.h * spin
+        local = _back(self._before, shift)
+        return local - ca.cross(half, local) + half * ca.dot(half, local)
+
+    def _guided(self, zeta: SX) -> SX:
+        """The velocity of a moved node, which leads to where it is to be."""
+        if "moved" not in self.features:
+            return zeta
+        spin = zeta[:3]
+        if "held" not in self.features:  # clamped
+            q = _product(ca.vertcat(self._before[0], -self._before[1:]), self.read("target_turn"))
+            spin = (2 / self.h) * q[1:] / q[0]
+        shift = (self.read("target_place") - self._start_place) / self.h
+        return ca.vertcat(spin, self._displaced(shift, spin))
 
     @property
     def force(self) -> SX:
         """What acts on the node, per length: the edges on both sides, and loads."""
         total = self.read("left") + self.read("right", -1)
-        if self.layout.has("follower"):
-            total = total + self.read("follower")
-        if self.layout.has("dead"):
-            turned = self.read("dead")
-            q = self._start_turn()
-            total = total + ca.vertcat(_back(q, turned[:3]), _back(q, turned[3:]))
-        return total * self.read("share")
+        if "joint" in self.features:
+            total = total + self.read("joint")
+        total = (total + self._loads()) * self.read("share")
+        if "gravity" in self.features:
+            fall = ca.vertcat(SX.zeros(3), _back(self._before, self.read("gravity")))
+            total = total + applied(fall, self._own("inertia"))
+        return total
 
-    def _start_turn(self) -> SX:
-        """The rotation at the beginning of the step."""
-        key = ("turn", 0)
-        if key not in self._read:
-            self._read[key] = SX.sym("turn0", 4)
-        return self._read[key]
+    def _loads(self) -> SX:
+        total = SX.zeros(self.medium.size)
+        if "follower" in self.features:
+            total = total + self.read("follower")
+        if "dead" in self.features:
+            given, q = self.read("dead"), self._before
+            total = total + ca.vertcat(_back(q, given[:3]), _back(q, given[3:]))
+        return total
 
     def now(self, momentum: SX) -> None:
-        """Count the energy at the time of the strains, and the power of the loads."""
-        self._sums.append(self.medium.kinetic(momentum, self._data) / self.read("share"))
+        """Count the energy at the time of the strains, and the power of what acts."""
+        share = self.read("share")
+        self._sums.append(self.medium.kinetic(momentum, self._own("compliance")) / share)
+        acting = self._loads()
+        if "gravity" in self.features:
+            fall = ca.vertcat(SX.zeros(3), _back(self._before, self.read("gravity")))
+            acting = acting + applied(fall, self._own("inertia")) / share
+        velocity = self.velocity(momentum)
+        power = ca.dot(acting, velocity)
+        if "moved" in self.features:  # what moves it works against the edges and the loads
+            which = slice(3, 6) if "held" in self.features else slice(0, 6)
+            mean, against = self._mean_velocity(momentum), acting - self.force / share
+            power = power + ca.dot(against[which], mean[which])
+        self._sums.append(power)
+
+    def _mean_velocity(self, momentum: SX) -> SX:
+        """The velocity of a moved node at the time of the strains."""
+        return 0.5 * (self._guided(self.velocity(momentum)) + self._old)
+
+    def shown(self, momentum: SX) -> SX:
+        """The momentum that is shown: of a moved node that of its motion."""
+        if "moved" not in self.features:
+            return self._settled(momentum)
+        mean = self._mean_velocity(momentum)
+        if "held" in self.features:
+            mean = ca.vertcat(self.velocity(momentum)[:3], mean[3:])
+        return applied(mean, self._own("inertia"))
 
     def move(self, zeta: SX) -> None:
         """g' = g cay(h ζ)."""
@@ -226,24 +307,33 @@ class Node(Place):
         k, v = self.h * zeta[:3], self.h * zeta[3:]
         half = 0.5 * k
         square = ca.dot(half, half)
-        turn, place = self._start_turn(), self.read("place")
+        turn, place = self._before, self.read("place")
         shift = (v + ca.cross(half, v)) / (1 + square)
         self.write("place", place + _forth(turn, shift))
         moved = _product(turn, ca.vertcat(1, half))
         self.write("turn", moved / ca.sqrt(ca.dot(moved, moved)))
 
+    def _weights(self) -> SX:
+        if not self.medium.rigid:
+            return super()._weights()
+        given, n = self._own("compliance"), self.medium.size
+        return given if given.numel() == n else given[:: n + 1]
+
+    def either(self, *, free: SX, held: SX) -> SX:
+        """One of two expressions that are equal where nothing holds the node."""
+        return held if self.features & {"held", "roller", "moved"} else free
+
     def _settled(self, value: SX) -> SX:
-        if not self.layout.has("hold"):
-            return value
-        return _symmetric_free(self.read("hold"), value)
+        """The momentum that belongs to a velocity which the node's hold allows."""
+        if "roller" in self.features:
+            return self._rolled(value, self.medium.velocity(value, self._own("compliance")))
+        if "held" in self.features:
+            return applied(value, self.read("hold"))
+        return SX.zeros(value.numel()) if "moved" in self.features else value
 
 
 class Edge(Place):
     """An edge with its strain, between two nodes."""
-
-    def __init__(self, layout: Layout, medium: Medium) -> None:
-        super().__init__(layout, medium)
-        self._data = {name: self.read(name) for name in medium.edge_data}
 
     chi = property(lambda self: self.read("chi"), lambda self, x: self.write("chi", x))
 
@@ -268,16 +358,14 @@ class Edge(Place):
 
     def pull(self, chi: SX, *, exact: bool = False) -> None:
         """Leave the forces on both ends, and count the energy."""
-        strain = SX.sym("strain", self.medium.size)
-        gamma = chi - self.read("reference")
-        density = self.medium.potential(strain, self._data)
-        n = ca.substitute(ca.gradient(density, strain), strain, gamma)
+        gamma, stiffness = chi - self.read("reference"), self.read("stiffness")
+        n = self.medium.stress(gamma, stiffness)
         a = chi * (0.5 / self.per_length)
         turned = self.dual(a, n)
         straight = n + self.stretched(a, n) if exact else n
         self.write("left", straight - turned)
         self.write("right", -(straight + turned))
-        self._sums.append(ca.substitute(density, strain, gamma) / self.per_length)
+        self._sums.append(self.medium.potential(gamma, stiffness) / self.per_length)
 
 
 # ---- dual numbers, quaternions ---------------------------------------------------------------
@@ -312,9 +400,3 @@ def _back(q: SX, x: SX) -> SX:
     """Rᵀ x."""
     u = q[1:]
     return x + 2 * ca.cross(u, ca.cross(u, x) - q[0] * x)
-
-
-def _symmetric_free(packed: SX, x: SX) -> SX:
-    """A matrix given by its rows, times x."""
-    n = x.numel()
-    return ca.vertcat(*(ca.dot(packed[i * n : (i + 1) * n], x) for i in range(n)))

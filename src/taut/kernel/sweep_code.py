@@ -12,8 +12,9 @@ places of earlier blocks are then already written.
 
 An equation x = f(x) that is close to x = const (a bracket times a time step) is solved by repeating
 it: the error falls by a factor q each time, which is small where a step is short against the
-rotation.  It stops when the next change, δ²/δ_before, would be below round-off for every group of
-unknowns of one kind (angular, linear).
+rotation.  Changes are measured by weighted squares, which make angular and linear entries alike.  It
+stops when the next change, δ²/δ_before, would be below round-off, or when changes are as small as
+rounding and fall no more.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from taut.kernel.emit import Emitter, Graph, lean
 MARGIN = 8  # spare places before the first and after the last one
 LIMIT = 60  # repetitions
 NEXT, SAME = 1e-16, 4e-16  # a change to come, or a change, that does not count
+NOISE, FALLS = 1e-12, 0.25  # changes below this that fall by less are rounding
 SIGNATURE = (
     "ptr noalias %rows, i64 %stride, ptr noalias readonly %par, i64 %first, i64 %last, "
     "ptr noalias %sums"
@@ -42,14 +44,14 @@ class Repeat:
     ----------
     unknown, start, next : SX
         x, the guess, f(x).
-    groups : list of list of int
-        Entries of x that have one scale.
+    weights : SX
+        Of the squares of the entries, in the measure of a change.
     """
 
     unknown: SX
     start: SX
     next: SX
-    groups: list[list[int]]
+    weights: SX
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,10 @@ class _Writer:
             self.late = {len(symbols)}
             self.before = len(symbols)
             symbols = [*symbols, repeat.unknown]
-            again = lean(ca.Function("again", symbols, [repeat.next]))
+            change = repeat.next - repeat.unknown
+            moved = ca.dot(repeat.weights, change * change)
+            size = ca.dot(repeat.weights, repeat.next * repeat.next)
+            again = lean(ca.Function("again", symbols, [repeat.next, moved, size]))
             start = lean(ca.Function("start", symbols[:-1], [repeat.start]))
             self.again, self.start = again, start
         self.rest = lean(ca.Function("rest", symbols, outputs))
@@ -216,24 +221,11 @@ class _Writer:
         never = e.constant(0.0)  # one change does not tell how quickly they fall
         e.do(f"{last} = phi {e.type} [ {never}, %{label} ], [ {moved_all}, %{loop} ]")
         e.do(f"{count} = phi i64 [ 0, %{label} ], [ {count_next}, %{loop} ]")
-        (new,) = graph.emit_late(e, [*values, x], early)
-        change = [e.put(f"fsub {e.type} {b}, {a}") for a, b in zip(x, new, strict=True)]
+        new, (moved,), (size,) = graph.emit_late(e, [*values, x], early)
         for a, b, c in zip(x, x_next, new, strict=True):
             e.do(f"{b} = select {e.mask} {done}, {e.type} {a}, {e.type} {c}")
-        moves = [self._square([change[i] for i in group]) for group in repeat.groups]
-        sizes = [self._square([new[i] for i in group]) for group in repeat.groups]
-        total = moves[0]
-        for move in moves[1:]:
-            total = e.largest(total, move)
-        e.do(f"{moved_all} = fadd {e.type} {total}, {e.constant(1e-300)}")
-        enough = None
-        for move, size in zip(moves, sizes, strict=True):
-            tiny = e.put(f"fmul {e.type} {size}, {e.constant(NEXT**2)}")
-            falls = e.put(f"fmul {e.type} {move}, {moved_all}")
-            near = e.compare("ole", falls, e.put(f"fmul {e.type} {tiny}, {last}"))
-            same = e.compare("ole", move, e.put(f"fmul {e.type} {size}, {e.constant(SAME**2)}"))
-            fine = e.put(f"or {e.mask} {near}, {same}")
-            enough = fine if enough is None else e.put(f"and {e.mask} {enough}, {fine}")
+        e.do(f"{moved_all} = fadd {e.type} {moved}, {e.constant(0.0)}")
+        enough = self._enough(moved, size, last)
         e.do(f"{done_next} = or {e.mask} {done}, {enough}")
         e.do(f"{count_next} = add i64 {count}, 1")
         busy = e.put(f"xor i1 {e.all(done_next)}, true")
@@ -242,12 +234,20 @@ class _Writer:
         e.label(after)
         return x_next, done_next
 
-    def _square(self, values: list[str]) -> str:
+    def _enough(self, moved: str, size: str, last: str) -> str:
+        """Whether a change is the last that counts; all are squares."""
         e = self.e
-        found = e.put(f"fmul {e.type} {values[0]}, {values[0]}")
-        for value in values[1:]:
-            found = e.intrinsic("fma", value, value, found)
-        return found
+
+        def times(a: str, b: str | float) -> str:
+            return e.put(f"fmul {e.type} {a}, {b if isinstance(b, str) else e.constant(b)}")
+
+        next_one = e.compare("ole", times(moved, moved), times(times(size, NEXT**2), last))
+        same = e.compare("ole", moved, times(size, SAME**2))
+        small = e.compare("ole", moved, times(size, NOISE**2))
+        stuck = e.compare("oge", moved, times(last, FALLS**2))
+        begun = e.compare("ogt", last, e.constant(0.0))
+        noise = e.put(f"and {e.mask} {small}, {e.put(f'and {e.mask} {stuck}, {begun}')}")
+        return e.put(f"or {e.mask} {e.put(f'or {e.mask} {next_one}, {same}')}, {noise}")
 
     def _give_up(self, j: str, ok: str) -> None:
         """Return the first place that did not converge."""

@@ -51,7 +51,8 @@ class Variational(Scheme):
         m = at.solve(kicked, momentum)
         at.zeta = at.velocity(m)
         b = half * at.zeta
-        at.mu = kicked + 2 * at.dual(b, m)  # T(b)ᵀ m = T(−b)ᵀ m + 2 ad_bᵀ m
+        turned = at.dual(b, m)  # T(b)ᵀ m is also T(−b)ᵀ m + 2 ad_bᵀ m, which rounds less
+        at.mu = at.either(free=kicked + 2 * turned, held=m + turned + at.stretched(b, m))
         at.move(at.zeta)
 
     def edge(self, at: Place) -> None:

@@ -1,0 +1,222 @@
+"""The loop over time for fields and beams: sweeps, one after the other.
+
+In step n the nodes go from t_n to t_{n+1} with the forces that the edges left there, then the edges
+follow.  The energy E_n = K_n + V_n of the state at t_n is known once the nodes have been swept (K_n
+is counted with the momentum at t_n, V_n was left by the edges one step before), and with it the
+balance E_n − E_0 − work, of which the books are kept; the work of loads is the sum of h(P_n +
+P_{n+1})/2, P being their power.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from taut.march.call import call_map, call_sweep
+from taut.march.loop import (
+    BLOCK_LENGTH,
+    BLOCKS_FULL,
+    BOOKS,
+    ERROR_SUM,
+    IN_BLOCK,
+    STEPS,
+    close_block,
+)
+
+ENERGY0, ERROR_MIN, ERROR_MAX, WORK, POWER, GROSS = (
+    BOOKS.index(x)
+    for x in ("energy0", "error_min", "error_max", "work", "power", "gross_work")
+)
+DONE, UNSOLVED, BLOWN_UP, BAD_LOAD, BAD_AIM = 0, 1, 2, 3, 4
+LARGEST = 10.0  # error of the energy balance, against the energy there is, that is a blow-up
+STORED = ("seen", "chi", "turn", "place")
+
+
+@njit(nogil=True, cache=True)
+def swept(calls, rows, stride, par, sums):
+    """Make the sweeps of a stage; −1, or the first place that failed."""
+    for i in range(calls.shape[0]):
+        failed = call_sweep(calls[i, 0], rows, stride, par, calls[i, 1], calls[i, 2], sums)
+        if failed >= 0:
+            return failed
+    return -1
+
+
+@njit(nogil=True, cache=True)
+def copied(rows, halo):
+    """Columns that are seen from elsewhere: (first row, rows, from, to)."""
+    for i in range(halo.shape[0]):
+        for r in range(halo[i, 0], halo[i, 0] + halo[i, 1]):
+            rows[r, halo[i, 3]] = rows[r, halo[i, 2]]
+
+
+@njit(nogil=True, cache=True)
+def loaded(rows, t, address, scratch, targets, base):
+    """Evaluate the loads that depend on time; the number of a bad one, or −1.
+
+    `targets` holds (row, column) of the first of six numbers of each load.
+    """
+    many = targets.shape[0]
+    if many == 0:
+        return -1
+    scratch[0] = t
+    call_map(address, scratch.ctypes.data, scratch.ctypes.data + 8)
+    for i in range(many):
+        for k in range(6):
+            rows[targets[i, 0] + k, targets[i, 1]] = base[i, k]
+    for i in range(many):
+        for k in range(6):
+            value = scratch[1 + 6 * i + k]
+            if not np.isfinite(value):
+                return i
+            rows[targets[i, 0] + k, targets[i, 1]] += value
+    return -1
+
+
+@njit(nogil=True, cache=True)
+def aimed(rows, t, address, scratch, targets):
+    """Where moved nodes are to be at t: quaternion and place; the number of a bad one, or −1."""
+    many = targets.shape[0]
+    if many == 0:
+        return -1
+    scratch[0] = t
+    call_map(address, scratch.ctypes.data, scratch.ctypes.data + 8)
+    for i in range(many):
+        for k in range(7):
+            value = scratch[1 + 7 * i + k]
+            if not np.isfinite(value):
+                return i
+            rows[targets[i, 0] + k, targets[i, 1]] = value
+    return -1
+
+
+@njit(nogil=True, cache=True)
+def noted(books, energy, power, h):
+    """Enter the energy of a state; whether it has blown up."""
+    if books[STEPS] > 0:
+        done = 0.5 * h * (books[POWER] + power)
+        books[WORK] += done
+        books[GROSS] += abs(done)
+    books[POWER] = power
+    error = energy - books[ENERGY0] - books[WORK]
+    if not abs(error) <= LARGEST * (abs(books[ENERGY0]) + books[GROSS]) + 1e-300:
+        return True
+    books[ERROR_MIN] = min(books[ERROR_MIN], error)
+    books[ERROR_MAX] = max(books[ERROR_MAX], error)
+    books[ERROR_SUM] += error
+    books[IN_BLOCK] += 1
+    books[STEPS] += 1
+    if books[IN_BLOCK] == books[BLOCK_LENGTH]:
+        close_block(books)
+    return False
+
+
+@njit(nogil=True, cache=True)
+def stored(rows, margin, count, layout, target):
+    """Copy a state: `layout` holds (first row, rows)."""
+    at = 0
+    for i in range(layout.shape[0]):
+        for r in range(layout[i, 0], layout[i, 0] + layout[i, 1]):
+            for j in range(count):
+                target[at, j] = rows[r, margin + j]
+            at += 1
+
+
+@njit(nogil=True, cache=True)
+def march(
+    rows, origin, par, stages, joints, turns, halo_nodes, halo_edges, load_map, scratch, targets,
+    base, aim_map, aim_scratch, aims, books, energies, store, layout, row, t0, h, first, count, every, margin, nodes
+):  # fmt: skip
+    """Make `count` steps, numbers `first` … `first + count − 1`.
+
+    Parameters
+    ----------
+    rows, origin, par : the strand's numbers, the address of its column 0, its slots
+    stages : tuple of three arrays of (address, first, last)
+        What is shown, nodes, edges.
+    joints, turns : ndarray, shapes (…, 2), (…, 7)
+        Leader and follower with rotation matrix … see `led`.
+    energies : ndarray
+        V at the beginning, which is carried on.
+    store : ndarray, shape (rows, …, nodes)
+
+    Returns
+    -------
+    (steps made, next row, code, place)
+    """
+    show, move, bend = stages
+    stride = rows.shape[1]
+    sums = np.zeros(4)
+    for k in range(first, first + count):
+        t = t0 + k * h
+        bad = loaded(rows, t, load_map, scratch, targets, base)
+        if bad >= 0:
+            return k - first, row, BAD_LOAD, bad
+        bad = aimed(rows, t + h, aim_map, aim_scratch, aims)
+        if bad >= 0:
+            return k - first, row, BAD_AIM, bad
+        gathered(rows, joints, turns, margin)
+        if k % every == 0:
+            failed = swept(show, origin, stride, par.ctypes.data, sums.ctypes.data)
+            if failed >= 0:
+                return k - first, row, UNSOLVED, failed
+            stored(rows, margin, nodes, layout, store[row])
+            row += 1
+        sums[:] = 0.0
+        failed = swept(move, origin, stride, par.ctypes.data, sums.ctypes.data)
+        if failed >= 0:
+            return k - first, row, UNSOLVED, failed
+        if noted(books, sums[0] + energies[0], sums[1], h):
+            return k - first, row, BLOWN_UP, 0
+        copied(rows, halo_nodes)
+        led(rows, joints, turns, margin)
+        sums[:] = 0.0
+        swept(bend, origin, stride, par.ctypes.data, sums.ctypes.data)
+        copied(rows, halo_edges)
+        energies[0] = sums[0]
+    return count, row, DONE, 0
+
+
+# ---- joints ----------------------------------------------------------------------------------
+# `joints` holds the leader's and the follower's column and the first rows of left, right, joint,
+# zeta, turn, place; `turns` the rotation matrix and its quaternion.
+
+
+@njit(nogil=True, cache=True)
+def gathered(rows, joints, turns, margin):
+    """Hand the forces on followers to their leaders."""
+    for i in range(joints.shape[0]):
+        leader = margin + joints[i, 0]
+        for r in range(6):
+            rows[joints[i, 4] + r, leader] = 0.0
+    for i in range(joints.shape[0]):
+        leader, follower = margin + joints[i, 0], margin + joints[i, 1]
+        left, right, target = joints[i, 2], joints[i, 3], joints[i, 4]
+        for part in range(0, 6, 3):
+            for r in range(3):
+                total = 0.0
+                for c in range(3):
+                    force = rows[left + part + c, follower] + rows[right + part + c, follower - 1]
+                    total += turns[i, 3 * r + c] * force
+                rows[target + part + r, leader] += total
+
+
+@njit(nogil=True, cache=True)
+def led(rows, joints, turns, margin):
+    """Let followers follow: ζ_f = Ad(motion⁻¹) ζ, g_f = g·motion, motion a rotation."""
+    for i in range(joints.shape[0]):
+        leader, follower = margin + joints[i, 0], margin + joints[i, 1]
+        zeta, turn, place = joints[i, 5], joints[i, 6], joints[i, 7]
+        for part in range(0, 6, 3):
+            for c in range(3):
+                total = 0.0
+                for r in range(3):
+                    total += turns[i, 3 * r + c] * rows[zeta + part + r, leader]
+                rows[zeta + part + c, follower] = total
+        for r in range(3):
+            rows[place + r, follower] = rows[place + r, leader]
+        a, b = rows[turn : turn + 4, leader], turns[i, 9:13]
+        rows[turn, follower] = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3]
+        rows[turn + 1, follower] = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2]
+        rows[turn + 2, follower] = a[0] * b[2] + a[2] * b[0] + a[3] * b[1] - a[1] * b[3]
+        rows[turn + 3, follower] = a[0] * b[3] + a[3] * b[0] + a[1] * b[2] - a[2] * b[1]

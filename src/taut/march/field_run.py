@@ -1,0 +1,397 @@
+"""A run of a field or a beam: numbers laid out, loads compiled, chunks marched, states kept."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import sympy as sp
+from casadi import SX
+
+from taut.errors import InputError, Interrupted, StepError
+from taut.fields.loads import Load, s
+from taut.fields.mesh import Mesh
+from taut.kernel.compile import CompiledMap
+from taut.kernel.strand import SEEN, Strand
+from taut.kernel.sweep_code import MARGIN
+from taut.kernel.translate import to_casadi
+from taut.lie import SE3, SO3
+from taut.march import field_loop as loop
+from taut.march.loop import BLOCK_LENGTH, BOOKS, OK, SHORTEST, SIZE
+from taut.march.plan import Plan
+from taut.methods.fields.base import Scheme
+from taut.model.symbols import t as time_symbol
+from taut.progress import Progress
+
+CHUNK = 0.1  # seconds between looks at the keyboard and the progress bar
+TWO_BEAMS = 8  # numbers of a joint
+
+
+class FieldRun:
+    """Marches a strand.
+
+    Parameters
+    ----------
+    mesh : Mesh or None
+        Where the strand is made of beams.
+    """
+
+    def __init__(self, strand: Strand, scheme: Scheme, plan: Plan, mesh: Mesh | None) -> None:
+        self.strand, self.scheme, self.plan, self.mesh = strand, scheme, plan, mesh
+        begin = time.perf_counter()
+        names = ("begin", "shown", "node", "pull", "edge")
+        self.calls = {stage: strand.calls(scheme, stage) for stage in names}
+        self.loads = Loads(strand, mesh)
+        self.aims = Aims(strand, mesh, plan.t0)
+        self.compile_time = time.perf_counter() - begin
+        rows = strand.layout.rows
+        kept = [x for x in loop.STORED if x in rows]
+        self.kept = {name: rows[name] for name in kept}
+        self.layout = np.array([rows[x] for x in kept], dtype=np.int64)
+        self.joints, self.turns = _joints(strand, mesh)
+        self.halo = _halo(strand)
+        self.energies = np.zeros(1)
+        self.books = np.zeros(SIZE)
+        self.books[BLOCK_LENGTH], self.books[OK] = SHORTEST, 1.0
+
+    # ---- stages ------------------------------------------------------------------------------
+
+    def _swept(self, stage: str) -> np.ndarray:
+        """One stage by itself; what it counted."""
+        strand, sums = self.strand, np.zeros(4)
+        failed = loop.swept(
+            self.calls[stage], strand.origin, strand.stride, strand.par.ctypes.data, sums.ctypes.data
+        )
+        if failed >= 0:
+            raise self._unsolved(int(failed), self.plan.t0, 0, None)
+        return sums
+
+    def begin(self, momentum: np.ndarray, h: float, t: float) -> None:
+        """Take the momenta at the start, the strains and the poses being set."""
+        strand = self.strand
+        strand.give("step", np.array([h]))
+        self._pulled()
+        self._loaded(t)
+        strand.give("mu", momentum)
+        self._aimed(t - h)
+        self.aims.start(strand, h)
+        self._aimed(t + h)
+        loop.gathered(strand.rows, self.joints, self.turns, MARGIN)
+        self._swept("begin")
+
+    def _pulled(self) -> None:
+        self.energies[0] = self._swept("pull")[0]
+        loop.copied(self.strand.rows, self.halo[1])
+
+    def _loaded(self, t: float) -> None:
+        bad = self.loads.apply(self.strand, t)
+        if bad >= 0:
+            raise self._bad_load(bad, t, 0, None)
+
+    def _aimed(self, t: float) -> None:
+        bad = self.aims.apply(self.strand, t)
+        if bad >= 0:
+            raise self._bad_aim(bad, t, 0)
+
+    def opened(self) -> None:
+        """Open the books with the energy at the start."""
+        sums = self._swept("shown")
+        self.books[BOOKS.index("energy0")] = sums[0] + self.energies[0]
+
+    # ---- marching ----------------------------------------------------------------------------
+
+    def march(self, progress: Any) -> tuple[np.ndarray, np.ndarray, float, BaseException | None]:
+        """(numbers of stored states, the states, wall time, what ended it early)."""
+        plan, strand = self.plan, self.strand
+        whole = plan.last - (1 if plan.short else 0)
+        grid = np.arange(-(-plan.first // plan.every) * plan.every, whole, plan.every)
+        numbers = np.append(grid, plan.last)
+        height = int(sum(size for _, size in self.layout))
+        store = np.empty((len(numbers), height, strand.count))
+        k, row, error, h = plan.first, 0, None, plan.step
+        begin, size = time.perf_counter(), 1
+        with Progress(progress, plan.last - plan.first, "field") as bar:
+            try:
+                while k < whole and error is None:
+                    ask = min(size, whole - k)
+                    start = time.perf_counter()
+                    made, row, code, place = self._advance(store, row, plan.t0, h, k, ask)
+                    took = time.perf_counter() - start
+                    k += made
+                    bar.add(made)
+                    if code != loop.DONE:
+                        error = self._failed(code, place, k)
+                    size = max(1, int(size * min(8.0, CHUNK / max(took, 1e-6))))
+                if error is None and plan.short:
+                    error = self._shorter(store, whole)
+                    k = plan.last if error is None else k
+            except KeyboardInterrupt as interrupt:
+                error = interrupt
+        if error is None or isinstance(error, KeyboardInterrupt):
+            row = self._last(store, row, k)
+        wall = time.perf_counter() - begin
+        numbers = numbers[:row].copy()
+        if row and (error is None or isinstance(error, KeyboardInterrupt)):
+            numbers[-1] = k
+        return numbers, store[:row], wall, error
+
+    def _advance(self, store, row, t0, h, k, count):
+        strand, loads = self.strand, self.loads
+        stages = (self.calls["shown"], self.calls["node"], self.calls["edge"])
+        return loop.march(
+            strand.rows, strand.origin, strand.par, stages, self.joints, self.turns, *self.halo,
+            loads.address, loads.scratch, loads.targets, loads.base, *self.aims.given,
+            self.books, self.energies, store, self.layout, row, t0, h, k, count, self.plan.every,
+            MARGIN, strand.count,
+        )  # fmt: skip
+
+    def _shorter(self, store: np.ndarray, k: int) -> BaseException | None:
+        """The last step, by a fresh start with a smaller one."""
+        t = self.plan.t0 + k * self.plan.step
+        self._loaded(t)
+        self._aimed(t + self.plan.step)
+        loop.gathered(self.strand.rows, self.joints, self.turns, MARGIN)
+        self._swept("shown")
+        self.begin(self.strand.view(SEEN).T.copy(), self.plan.end_step, t)
+        every, self.plan = self.plan.every, self.plan
+        spare = np.empty((1, *store.shape[1:]))
+        strand, loads = self.strand, self.loads
+        stages = (self.calls["shown"], self.calls["node"], self.calls["edge"])
+        _, _, code, place = loop.march(
+            strand.rows, strand.origin, strand.par, stages, self.joints, self.turns, *self.halo,
+            loads.address, loads.scratch, loads.targets, loads.base, *self.aims.given,
+            self.books, self.energies, spare, self.layout, 0, t, self.plan.end_step, 0, 1,
+            max(every, 2), MARGIN, strand.count,
+        )  # fmt: skip
+        return None if code == loop.DONE else self._failed(code, place, k)
+
+    def _last(self, store: np.ndarray, row: int, k: int) -> int:
+        """Keep the last state and enter its energy into a copy of the books."""
+        plan, strand = self.plan, self.strand
+        t = float(plan.times(np.array([k]))[0])
+        self._loaded(t)
+        self._aimed(t + (plan.end_step if k == plan.last else plan.step))
+        loop.gathered(strand.rows, self.joints, self.turns, MARGIN)
+        sums = self._swept("shown")
+        self.final = self.books.copy()
+        loop.noted(self.final, sums[0] + self.energies[0], sums[1], plan.step)
+        loop.stored(strand.rows, MARGIN, strand.count, self.layout, store[row])
+        return row + 1
+
+    # ---- what goes wrong ---------------------------------------------------------------------
+
+    def _failed(self, code: int, place: int, k: int) -> StepError:
+        t = self.plan.t0 + k * self.plan.step
+        if code == loop.BAD_LOAD:
+            return self._bad_load(place, t, k, None)
+        if code == loop.BAD_AIM:
+            return self._bad_aim(place, t + self.plan.step, k)
+        if code == loop.UNSOLVED:
+            return self._unsolved(place, t, k, None)
+        return StepError(
+            f"the energy has blown up at t = {t:g} (step {k})",
+            expected="an energy that stays near what there was and what loads have brought",
+            received=f"method {self.scheme.name}, step {self.plan.step:g}",
+            remedy="use a smaller step: run.certificate names the limit of stability",
+            t=t,
+            index=k,
+        )
+
+    def _where(self, place: int) -> str:
+        return f"node {place}" if self.mesh is None else self.mesh.where(place)
+
+    def _unsolved(self, place: int, t: float, k: int, partial: Any) -> StepError:
+        return StepError(
+            f"no step could be made at t = {t:g} (step {k}), {self._where(place)}",
+            expected="a state near the one before",
+            received=f"method {self.scheme.name}, step {self.plan.step:g}",
+            remedy="use a smaller step: it turns too far, or the run has blown up",
+            t=t,
+            index=k,
+            partial=partial,
+        )
+
+    def _bad_aim(self, which: int, t: float, k: int) -> StepError:
+        return StepError(
+            f"the motion of an end is not finite at t = {t:g}, {self._where(self.aims.nodes[which])}",
+            expected="numbers at all times of the run",
+            received=f"step {k}",
+            remedy="look at position=… and rotation=… of that taut.End",
+            t=t,
+            index=k,
+        )
+
+    def _bad_load(self, which: int, t: float, k: int, partial: Any) -> StepError:
+        node = int(self.loads.nodes[which])
+        return StepError(
+            f"a load is not finite at t = {t:g}, {self._where(node)}",
+            expected="numbers at all times of the run",
+            received=f"step {k}",
+            remedy="look at beam.load(…) there; taut.t is the time",
+            t=t,
+            index=k,
+            partial=partial,
+        )
+
+
+def explained(error: BaseException, partial: Any) -> BaseException:
+    """The error a user sees, with what there is of the run."""
+    if isinstance(error, KeyboardInterrupt):
+        return Interrupted(
+            f"interrupted at t = {partial.t[-1]:g}",
+            remedy="error.partial holds the run so far; error.partial.continue_(…) goes on",
+            partial=partial,
+        )
+    error.partial = partial  # type: ignore[attr-defined]
+    return error
+
+
+def _joints(strand: Strand, mesh: Mesh | None) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of the joints, as the loop reads them."""
+    found = [] if mesh is None else list(mesh.joints)
+    joints, turns = np.zeros((len(found), TWO_BEAMS), dtype=np.int64), np.zeros((len(found), 13))
+    rows = strand.layout.rows
+    for i, joint in enumerate(found):
+        names = ("left", "right", "joint", "zeta", "turn", "place")
+        joints[i] = [joint.leader, joint.follower, *(rows[x][0] for x in names)]
+        turn = joint.motion[:3, :3]
+        turns[i, :9], turns[i, 9:] = turn.ravel(), SO3.quaternion(turn)
+    return joints, turns
+
+
+def _halo(strand: Strand) -> tuple[np.ndarray, np.ndarray]:
+    """Copies after nodes, and after edges: (first row, rows, from, to)."""
+    found: dict[str, list] = {"zeta": [], "right": []}
+    for name, source, target in strand.halo:
+        at, size = strand.layout.rows[name]
+        found[name].append((at, size, MARGIN + source, MARGIN + target))
+    return tuple(np.array(x, dtype=np.int64).reshape(-1, 4) for x in found.values())  # type: ignore
+
+
+class Loads:
+    """What acts on the nodes of a mesh, at a time.
+
+    Steady loads are entered once.  Those of single nodes that depend on time are one compiled map
+    t → numbers; distributed ones that do are sweeps over their nodes.
+    """
+
+    def __init__(self, strand: Strand, mesh: Mesh | None) -> None:
+        self.targets, self.base = np.zeros((0, 2), dtype=np.int64), np.zeros((0, 6))
+        self.nodes = np.zeros(0, dtype=np.int64)
+        self.scratch, self.address = np.zeros(1), 0
+        if mesh is None or not mesh.loads:
+            return
+        varying: dict[tuple[str, int], list] = {}
+        for load in mesh.loads:
+            name = "follower" if load.follower else "dead"
+            if load.steady:
+                _steady(strand, mesh, load, name)
+            elif load.node is not None:
+                there = varying.setdefault((name, load.node), [0] * 6)
+                varying[name, load.node] = [a + b for a, b in zip(there, load.wrench, strict=True)]
+            else:  # every node by itself
+                for node in range(*load.span):  # type: ignore[misc]
+                    here = {s: float(mesh.s[node])}
+                    scaled = [x.xreplace(here) * float(mesh.weight[node]) for x in load.wrench]
+                    there = varying.setdefault((name, node), [0] * 6)
+                    varying[name, node] = [a + b for a, b in zip(there, scaled, strict=True)]
+        if not varying:
+            return
+        rows = strand.layout.rows
+        self.nodes = np.array([node for _, node in varying], dtype=np.int64)
+        self.targets = np.array(
+            [(rows[name][0], MARGIN + node) for name, node in varying], dtype=np.int64
+        )
+        self.base = np.array([strand.view(name)[:, node] for name, node in varying])
+        t = SX.sym("t")
+        flat = [x for wrench in varying.values() for x in wrench]
+        values = ca.vertcat(*to_casadi(flat, {time_symbol: t}))
+        self._map = CompiledMap(ca.Function("loads", [t], [ca.densify(values)]))
+        self.address = self._map.address
+        self.scratch = np.zeros(1 + len(flat))
+
+    def apply(self, strand: Strand, t: float) -> int:
+        """Enter the loads at a time; −1, or the number of one that is not finite."""
+        return loop.loaded(strand.rows, t, self.address, self.scratch, self.targets, self.base)
+
+
+class Aims:
+    """Where moved ends are to be, at a time."""
+
+    def __init__(self, strand: Strand, mesh: Mesh | None, t0: float) -> None:
+        moved = [] if mesh is None else [h for h in mesh.holds if h.end.moved]
+        self.nodes = [h.node for h in moved]
+        self.targets, self.scratch = np.zeros((0, 2), dtype=np.int64), np.zeros(1)
+        self.address = 0
+        if not moved:
+            return
+        row = strand.layout.rows["target_turn"][0]
+        self.targets = np.array([(row, MARGIN + node) for node in self.nodes], dtype=np.int64)
+        t, poses = SX.sym("t"), []
+        for hold in moved:
+            place, turn = mesh.pose[hold.node, :3, 3], mesh.pose[hold.node, :3, :3]  # type: ignore
+            poses.append(_posed(hold.end, place, turn, t))
+        function = ca.Function("aims", [t], [ca.densify(ca.vertcat(*poses))])
+        first = np.array(function(t0)).ravel().reshape(-1, 7)
+        for hold, pose in zip(moved, first, strict=True):
+            place = mesh.pose[hold.node, :3, 3]  # type: ignore[union-attr]
+            turn = SO3.quaternion(mesh.pose[hold.node, :3, :3])  # type: ignore[union-attr]
+            away = max(np.abs(pose[4:] - place).max(), 1 - abs(float(pose[:4] @ turn)))
+            if not away <= 1e-9 * max(1.0, float(np.abs(place).max())):
+                raise InputError(
+                    f"a moved end is not where it starts: {mesh.where(hold.node)}",  # type: ignore
+                    expected=f"position and rotation that are zero at t = {t0:g}",
+                    received=f"off by {away:.3g}",
+                    remedy="they are relative to where the beam is put",
+                )
+        self._map = CompiledMap(function)
+        self.address, self.scratch = self._map.address, np.zeros(1 + 7 * len(moved))
+
+    @property
+    def given(self) -> tuple:
+        """As the loop takes them."""
+        return self.address, self.scratch, self.targets
+
+    def apply(self, strand: Strand, t: float) -> int:
+        """Enter where they are to be at t; −1, or the number of one that is not finite."""
+        return loop.aimed(strand.rows, t, *self.given)
+
+    def start(self, strand: Strand, h: float) -> None:
+        """Velocities of the step before the first, given where the ends were then."""
+        for node in self.nodes:
+            before = [strand.view(x)[:, node] for x in ("target_turn", "target_place")]
+            now = [strand.view(x)[:, node] for x in ("turn", "place")]
+            poses = [np.eye(4), np.eye(4)]
+            for pose, (turn, place) in zip(poses, (before, now), strict=True):
+                pose[:3, :3], pose[:3, 3] = SO3.from_quaternion(turn), place
+            strand.view("zeta")[:, node] = SE3.cay_ad_inverse(SE3.inverse(poses[0]) @ poses[1]) / h
+
+
+def _posed(end: Any, place: np.ndarray, turn: np.ndarray, t: SX) -> SX:
+    """Quaternion and place of a moved end at t."""
+    zero = (sp.S.Zero,) * 3
+    shift = ca.vertcat(*to_casadi(list(end.position or zero), {time_symbol: t}))
+    spin = ca.vertcat(*to_casadi(list(end.rotation or zero), {time_symbol: t}))
+    angle = ca.sqrt(ca.dot(spin, spin) + 1e-300)
+    p = ca.vertcat(ca.cos(angle / 2), ca.sin(angle / 2) / angle * spin)
+    q = SX(SO3.quaternion(turn))
+    scalar = p[0] * q[0] - ca.dot(p[1:], q[1:])
+    vector = p[0] * q[1:] + q[0] * p[1:] + ca.cross(p[1:], q[1:])
+    return ca.vertcat(scalar, vector, SX(place) + shift)
+
+
+def _steady(strand: Strand, mesh: Mesh, load: Load, name: str) -> None:
+    places = [load.node] if load.node is not None else range(*load.span)  # type: ignore[misc]
+    rows = strand.view(name)
+    for node in places:
+        here = {s: float(mesh.s[node])}
+        wrench = np.array([complex(x.xreplace(here)).real for x in load.wrench])
+        if not np.all(np.isfinite(wrench)):
+            raise InputError(
+                f"a load is not finite at {mesh.where(node)}",
+                expected="numbers",
+                received=", ".join(map(str, load.wrench)),
+            )
+        rows[:, node] += wrench * (1.0 if load.node is not None else mesh.weight[node])
