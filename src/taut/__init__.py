@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     )
     from taut.march.dense import States
     from taut.march.events import Event
-    from taut.march.modes import Modes, modes
     from taut.march.field_trajectory import FieldTrajectory
+    from taut.march.modes import Modes, modes
     from taut.march.simulate import simulate
     from taut.march.statics import Equilibrium, equilibrium
     from taut.march.storage import load

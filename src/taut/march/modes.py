@@ -56,7 +56,7 @@ class Modes:
     @property
     def frequencies(self) -> np.ndarray:
         """ω = |Im s|, in radians per unit of time."""
-        return np.abs(self.eigenvalues.imag)
+        return np.abs(np.imag(self.eigenvalues))
 
     @property
     def hertz(self) -> np.ndarray:
@@ -66,7 +66,7 @@ class Modes:
     @property
     def rates(self) -> np.ndarray:
         """Re s: negative of motions that decay, positive of those that grow."""
-        return self.eigenvalues.real
+        return np.real(self.eigenvalues)
 
     @property
     def damping_ratios(self) -> np.ndarray:
@@ -122,9 +122,7 @@ class Modes:
         rows = [["mode", "Hz", "rad/s", *([] if plain else ["growth 1/s"]), "kind"]]
         for i, kind in enumerate(self.kinds):
             number = [f"{self.hertz[i]:.6g}", f"{self.frequencies[i]:.6g}"]
-            rows.append(
-                [str(i + 1), *number, *([] if plain else [f"{self.rates[i]:.4g}"]), kind]
-            )
+            rows.append([str(i + 1), *number, *([] if plain else [f"{self.rates[i]:.4g}"]), kind])
         verdict = "stable" if self.stable else "not stable: a motion grows"
         return "\n".join([f"Modes about {self.about}: {verdict}", *aligned(rows, head=True)])
 
@@ -134,7 +132,7 @@ def modes(beam: Any, count: int = 10) -> Modes:
 
     Parameters
     ----------
-    beam : Beam, list of beams, or Equilibrium
+    beam : Beam, Beams, or Equilibrium
         Of beams: about their reference shape, without loads and gravity.  About a loaded shape:
         give ``taut.equilibrium(beam)``, and all that acts counts.
     count : int
@@ -153,9 +151,7 @@ def modes(beam: Any, count: int = 10) -> Modes:
     (6, 'bending')
     """
     if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
-        raise InputError(
-            "this is no number of modes", expected="1 or more", received=repr(count)
-        )
+        raise InputError("this is no number of modes", expected="1 or more", received=repr(count))
     if isinstance(beam, Equilibrium):
         mesh, state, applied, about = beam.mesh, beam.state, beam.applied, "an equilibrium"
         quiet = beam.conservative
@@ -207,6 +203,6 @@ def _turned(z: np.ndarray) -> np.ndarray:
     """Shapes with a largest entry that is real and positive; real ones as real numbers."""
     largest = z[np.argmax(np.abs(z), axis=0), np.arange(z.shape[1])]
     z = z * (np.abs(largest) / largest)
-    if np.iscomplexobj(z) and np.abs(z.imag).max() <= 1e-9 * np.abs(z.real).max():
-        return z.real
+    if np.iscomplexobj(z) and np.abs(np.imag(z)).max() <= 1e-9 * np.abs(z).max():
+        return np.real(z)
     return z

@@ -1,9 +1,9 @@
 """The lowest eigenvalues s of (s²M + sD + K) z = 0, for sparse matrices of meshes.
 
 Without damping and with K symmetric, s² = −λ with K z = λ M z; a shift below all λ (where K − σM is
-positive definite) makes the lowest ones the nearest, and the pivots of K − μM tell how many lie below
-μ (Sylvester), so that none is missed.  Otherwise a shift is inverted in the linearised pencil, or in
-K z = λ M z, which then has complex λ.
+positive definite) makes the lowest ones the nearest, and the pivots of K − μM tell how many lie
+below μ (Sylvester), so that none is missed.  Otherwise a shift is inverted in the linearised
+pencil, or in K z = λ M z, which then has complex λ.
 """
 
 from __future__ import annotations
@@ -81,14 +81,19 @@ def general(k: Any, m: Any, count: int, unit: float) -> tuple[np.ndarray, np.nda
     else:
         start = np.random.default_rng(0).standard_normal(n)
         values, vectors = eigs(k, wanted, m, sigma=-unit, v0=start, ncv=min(n, 3 * wanted + 20))
-    values = np.where(np.abs(values.imag) <= REAL * np.abs(values), values.real, values)
-    kept = np.flatnonzero(values.imag <= 0)  # of a pair of λ, s² = −λ with Im s ≥ 0
+    values = _real(values)
+    kept = np.flatnonzero(np.imag(values) <= 0)  # of a pair of λ, s² = −λ with Im s ≥ 0
     kept = kept[np.argsort(np.abs(values[kept]))][:count]
     root = np.sqrt(-values[kept].astype(complex))
-    root = np.where(root.real < 0, -root, root)
-    real = values[kept].imag == 0
-    root = np.where(real & (values[kept].real > 0), 1j * np.abs(root), root)
+    root = np.where(np.real(root) < 0, -root, root)
+    swings = (np.imag(values[kept]) == 0) & (np.real(values[kept]) > 0)
+    root = np.where(swings, 1j * np.abs(root), root)
     return root, vectors[:, kept]
+
+
+def _real(values: np.ndarray) -> np.ndarray:
+    """Without imaginary parts that are round-off."""
+    return np.where(np.abs(np.imag(values)) <= REAL * np.abs(values), np.real(values), values)
 
 
 def damped(k: Any, d: Any, m: Any, count: int, unit: float) -> tuple[np.ndarray, np.ndarray]:
@@ -99,8 +104,8 @@ def damped(k: Any, d: Any, m: Any, count: int, unit: float) -> tuple[np.ndarray,
         values, vectors = _dense_damped(k, d, m)
     else:
         values, vectors = _sparse_damped(k, d, m, wanted, np.sqrt(unit))
-    values = np.where(np.abs(values.imag) <= REAL * np.abs(values), values.real, values)
-    kept = np.flatnonzero(values.imag >= 0)
+    values = _real(values)
+    kept = np.flatnonzero(np.imag(values) >= 0)
     kept = kept[np.argsort(np.abs(values[kept]))][:count]
     return values[kept].astype(complex), vectors[:n, kept]
 

@@ -38,7 +38,7 @@ class Applied:
     moved: np.ndarray
 
     def towards(self, other: Applied, factor: float) -> Applied:
-        """This one at 0, the other at 1, and what lies between or beyond."""
+        """What acts between this one, at the factor 0, and another, at 1; or beyond them."""
         parts = ("dead", "follower", "gravity", "moved")
         mine, its = ([getattr(x, name) for name in parts] for x in (self, other))
         return Applied(*((1 - factor) * a + factor * b for a, b in zip(mine, its, strict=True)))
@@ -59,20 +59,15 @@ def nothing(mesh: Mesh) -> Applied:
 
 def applied_at(mesh: Mesh, time: float) -> Applied:
     """What acts at a time."""
-    found = nothing(mesh)
+    found, led = nothing(mesh), [joint.follower for joint in mesh.joints]
     for load in mesh.loads:
         onto = found.follower if load.follower else found.dead
         if load.node is not None:
             onto[load.node] += _numbers(mesh, load, [load.node], time)[0]
             continue
-        everywhere = np.arange(mesh.nodes)
-        onto += mesh.weight[:, None] * _numbers(mesh, load, everywhere, time)
-    for joint in mesh.joints:  # what acts on a follower acts on its leader
-        found.dead[joint.leader] += found.dead[joint.follower]
-        turn = joint.motion[:3, :3]
-        for part in (slice(0, 3), slice(3, 6)):
-            found.follower[joint.leader, part] += turn @ found.follower[joint.follower, part]
-        found.dead[joint.follower] = found.follower[joint.follower] = 0.0
+        along = np.arange(*(load.span or (0, mesh.nodes)))
+        along = along[~np.isin(along, led)]  # the mesh has put what acts there on their leaders
+        onto[along] += mesh.weight[along, None] * _numbers(mesh, load, along, time)
     for k, hold in enumerate(mesh.holds):
         given = (hold.end.rotation, hold.end.position)
         for part, what, entries in zip((0, 3), ("rotation", "position"), given, strict=True):
@@ -104,7 +99,7 @@ def _values(expression: sp.Expr, places: np.ndarray, time: float) -> np.ndarray:
         except ZeroDivisionError:  # of Python's own numbers, where there is no s
             return np.full(len(places), np.nan)
     if np.iscomplexobj(found):
-        found = np.where(found.imag == 0, found.real, np.nan)
+        found = np.where(np.imag(found) == 0, np.real(found), np.nan)
     return np.broadcast_to(found.astype(float), places.shape)
 
 

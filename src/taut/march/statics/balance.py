@@ -9,9 +9,10 @@ the static part of `taut.methods.fields.variational`: minus the derivative of Σ
 
     δ(Bᵀn) = BᵀC B η/Δs + ½ (D − E, D + E) B η,      D δa = ad_δaᵀ n,   E δa = δ((a aᵀ)ᵀ n),
 
-the elastic and the geometric part (D − E over D + E).  A dead load (τ, f) is (Rᵀτ, Rᵀf) in the local frame, gravity
-w I (0, Rᵀg); R ← R (1 + k^) changes them by (Rᵀτ × k, Rᵀf × k).  Off equilibrium the tangent is not
-symmetric in these frames; at an equilibrium it is, if the loads are conservative.
+the elastic and the geometric part (D − E for the left node, D + E for the right one).  A dead load
+(τ, f) is (Rᵀτ, Rᵀf) in the local frame, gravity w I (0, Rᵀg); R ← R (1 + k^) changes them by
+(Rᵀτ × k, Rᵀf × k).  Off equilibrium the tangent is not symmetric in these frames; at an equilibrium
+it is, if the loads have a potential.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ class Balance:
         return turns / self.spacing[:, None] - self.reference
 
     def stress(self, turns: np.ndarray) -> np.ndarray:
-        """n = C γ."""
+        """N = C γ."""
         return np.einsum("nij,nj->ni", self.stiffness, self.strain(turns))
 
     def energy(self, turns: np.ndarray) -> float:

@@ -1,10 +1,11 @@
 """Newton's method for the balance of a mesh under given loads.
 
-K z = r, r being the wrenches on the unknowns and K = −∂r/∂z the exact tangent.  Ends that are not yet
-where they belong are moved there in the same step.  The geometric part of K is made with the stress
-that the step before expected, n + C B η/Δs, not with that of the new poses: the strains of stiff
-directions (stretch, shear) are far too large after a step of finite rotations, and would spoil it
-(Magisano, Leonetti & Garcea 2017, mixed integration points).  Near the solution both are the same.
+K z = r, r being the wrenches on the unknowns and K = −∂r/∂z the exact tangent.  Ends that are not
+yet where they belong are moved there in the same step.  The geometric part of K is made with the
+stress that the step before expected, n + C B η/Δs, not with that of the new poses: the strains of
+stiff directions (stretch, shear) are far too large after a step of finite rotations, and would
+spoil it (Magisano, Leonetti & Garcea 2017, mixed integration points).  At the solution both are the
+same.
 
 Rigid motions that loads neither drive nor stiffen are kept at zero by a border.
 """

@@ -204,7 +204,7 @@ def _along(
         sizes.append(newton.size(eta))
         if diverges(sizes):
             break
-        state, factor = moved(newton.balance, state, eta), factor + change
+        state, factor = moved(newton.balance, state, eta), float(factor + change)
         if sizes[-1] <= newton.tolerance:
             return factor, Solved(newton.settled(state), iteration + 1, sizes[-1])
     raise Failed("Newton's method did not converge along the arc")

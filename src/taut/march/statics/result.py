@@ -193,7 +193,11 @@ class Equilibrium:
     def __str__(self) -> str:
         moved = np.linalg.norm(self.displacements, axis=1)
         most = int(np.argmax(moved))
-        verdict = {True: "stable", False: "not stable", None: "see taut.modes: loads without potential"}
+        verdict = {
+            True: "stable",
+            False: "not stable",
+            None: "see taut.modes: loads without potential",
+        }
         rows = [
             ("load factor", f"{self.load_factor:g}"),
             ("largest displacement", f"{moved[most]:.6g} at {self.mesh.where(most)}"),
@@ -207,7 +211,9 @@ class Equilibrium:
         if self.free:
             rows.append(("not determined", self.free))
         count = len(self.path) - 1
-        rows.append(("found in", f"{count} load step{'s' * (count != 1)}, {self.iterations} iterations"))
+        rows.append(
+            ("found in", f"{count} load step{'s' * (count != 1)}, {self.iterations} iterations")
+        )
         return "\n".join(["Equilibrium", *aligned(rows)])
 
 

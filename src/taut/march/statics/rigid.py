@@ -1,8 +1,8 @@
 """Motions without strain that holds leave to a mesh, and those that loads leave too.
 
-A rigid motion ξ ∈ se(3), in space, moves the nodes of a part of the mesh by η_j = Ad(g_j⁻¹) ξ; a hold
-allows it if η_j lies in what it leaves free.  Loads take some of these motions away (a beam that
-hangs from a hinge does not turn): what is left does no work and meets no stiffness, and an
+A rigid motion ξ ∈ se(3), in space, moves the nodes of a part of the mesh by η_j = Ad(g_j⁻¹) ξ; a
+hold allows it if η_j lies in what it leaves free.  Loads take some of these motions away (a beam
+that hangs from a hinge does not turn): what is left does no work and meets no stiffness, and an
 equilibrium is determined but for it.
 """
 
@@ -113,7 +113,7 @@ def rigid_motions(
 
 
 def _unknowns(eta: np.ndarray, freedoms: Freedoms) -> np.ndarray:
-    """z with η = carry z."""
+    """Z with η = carry z."""
     back = np.einsum("nji,nj->ni", freedoms.carry, eta)  # Q is orthogonal
     own = freedoms.owner == np.arange(len(eta))
     found = np.zeros(freedoms.count + 1)
@@ -150,7 +150,6 @@ def _described(twists: np.ndarray, centre: np.ndarray) -> str:
         cross = np.vstack([np.cross(np.eye(3), w).T for w in omega])
         point = centre + np.linalg.lstsq(-cross, -v.ravel(), rcond=None)[0]
         return f"rotation about the point {_triple(point)}"
-    _, _, right = np.linalg.svd(twists[:, :3])
     # Combinations that only translate, and others that rotate.
     left, sizes, _ = np.linalg.svd(twists[:, :3])
     rank = int(np.sum(sizes > SMALL * np.abs(twists).max()))

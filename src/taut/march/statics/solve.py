@@ -8,7 +8,8 @@ import numpy as np
 
 from taut.errors import InputError, NoEquilibrium, number
 from taut.fields.beam import Beam
-from taut.fields.mesh import Mesh, mesh_of
+from taut.fields.beams import Beams
+from taut.fields.mesh import Mesh
 from taut.march.statics.applied import Applied, applied_at, nothing
 from taut.march.statics.balance import Balance, HalfTurn, State
 from taut.march.statics.newton import Newton
@@ -21,7 +22,7 @@ TOLERANCE = 1e-9
 
 
 def equilibrium(
-    beam: Beam | list[Beam] | Mesh,
+    beam: Beam | Beams | list[Beam] | Mesh,
     *,
     loads_at: float = 0.0,
     steps: int | None = None,
@@ -32,13 +33,12 @@ def equilibrium(
 ) -> Equilibrium:
     """Find where a beam is at rest.
 
-    All that acts on it (loads, gravity, the motion of held ends) is multiplied by a load factor that
-    goes from 0 to 1.
+    All that acts on it (loads, gravity, the motion of held ends) is multiplied by a load factor
+    that goes from 0 to 1.
 
     Parameters
     ----------
-    beam : Beam, or a list of beams
-        Beams whose ends meet are joined rigidly there.
+    beam : Beam, Beams, or a list of beams
     loads_at : float
         The time at which loads and moved ends are taken.
     steps : int, optional
@@ -74,7 +74,9 @@ def equilibrium(
     most = _count(steps)
     small = number("the tolerance", tolerance)
     if not 0 < small < 1e-2:
-        raise InputError("the tolerance cannot be used", expected="0 < tolerance < 0.01", received=small)
+        raise InputError(
+            "the tolerance cannot be used", expected="0 < tolerance < 0.01", received=small
+        )
     balance = Balance(mesh)
     newton = Newton(balance, small)
     state, begin = _start(balance, start)
@@ -103,11 +105,12 @@ def as_mesh(given: Any) -> Mesh:
     """The mesh of a beam or of several."""
     if isinstance(given, Mesh):
         return given
-    beams = [given] if isinstance(given, Beam) else given
-    if isinstance(beams, list | tuple) and beams and all(isinstance(b, Beam) for b in beams):
-        return mesh_of(list(beams))
+    if isinstance(given, Beam | Beams):
+        return given.mesh()
+    if isinstance(given, list | tuple):
+        return Beams(given).mesh()
     raise InputError(
-        "this is not a beam", expected="a taut.Beam, or a list of them", received=repr(given)[:80]
+        "this is not a beam", expected="a taut.Beam, or taut.Beams", received=repr(given)[:80]
     )
 
 
