@@ -20,8 +20,9 @@ from taut.march.spectrum import damped, general, symmetric
 from taut.march.statics.applied import Applied, nothing
 from taut.march.statics.balance import Balance, State
 from taut.march.statics.newton import Newton
-from taut.march.statics.result import Equilibrium, slowest
+from taut.march.statics.result import Equilibrium
 from taut.march.statics.solve import as_mesh
+from taut.march.statics.stability import slowest
 from taut.text import aligned
 
 KINDS = {"bending": (0, 2), "torsion": (1,), "stretch": (4,), "shear": (3, 5)}
@@ -177,26 +178,24 @@ def _solved(
     matrix = balance.tangent(state, applied, freedoms)
     values, rows, columns = freedoms.of_nodes(balance.heavy)
     mass = csc_matrix((values, (rows, columns)), shape=shape)
-    unit = slowest(mesh)
+    unit, gauge = slowest(mesh), newton.gauge(state, applied, freedoms)
+    idle = len(gauge)  # eigenvalues that are zero: their motions are known
     if mesh.damping[balance.edges].any():
         values, rows, columns = freedoms.of_edges(balance.damping(state))
-        found, z = damped(
-            matrix, csc_matrix((values, (rows, columns)), shape=shape), mass, count, unit
-        )
+        slow = csc_matrix((values, (rows, columns)), shape=shape)
+        found, z = damped(matrix, slow, mass, count, unit, idle)
     elif quiet:
-        squares, z = symmetric(csc_matrix((matrix + matrix.T) / 2), mass, count, unit)
-        found = np.sqrt(-squares.astype(complex))
+        squares, z = symmetric(csc_matrix((matrix + matrix.T) / 2), mass, max(count, idle), unit)
+        found = np.where(squares < 0, 1, 1j) * np.sqrt(np.abs(squares))
     else:
-        found, z = general(matrix, mass, count, unit)
-    idle = len(newton.gauge(state, applied, freedoms))
-    order = np.argsort(np.abs(found), kind="stable")
-    found, z = found[order], z[:, order]
-    rigid = min(idle, len(found))
-    found[:rigid] = 0.0
-    z = z / np.sqrt(np.real(np.einsum("ia,ia->a", z.conj(), mass @ z)))
-    z = _turned(z)
+        found, z = general(matrix, mass, max(count, idle), unit)
+    order = np.argsort(np.abs(found), kind="stable")[idle:]
+    found, z = np.append(np.zeros(idle), found[order])[:count], z[:, order]
+    z = _turned(z / np.sqrt(np.real(np.einsum("ia,ia->a", z.conj(), mass @ z))))
+    still = np.linalg.solve(np.linalg.cholesky(gauge @ (mass @ gauge.T)), gauge)
+    z = np.hstack([still.T, z])[:, :count]
     shapes = np.array([freedoms.nodal(column) for column in z.T])
-    return Modes(mesh, state, found, shapes, rigid, about)
+    return Modes(mesh, state, found, shapes, min(idle, count), about)
 
 
 def _turned(z: np.ndarray) -> np.ndarray:

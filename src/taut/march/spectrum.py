@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from taut.march.limits import definite
+from taut.march.statics.stability import below
 
-SMALL = 240  # unknowns up to which matrices are taken as dense
+SMALL = 240  # unknowns up to which symmetric matrices are taken as dense; half of it for others
 SPARE = 6  # eigenvalues more than are asked for
 REAL = 1e-5  # |Im λ| over |λ| of an eigenvalue that counts as real
 
@@ -41,7 +42,7 @@ def symmetric(k: Any, m: Any, count: int, unit: float) -> tuple[np.ndarray, np.n
         gaps = np.diff(values[count - 1 :]) / np.maximum(np.abs(values[count:]), unit)
         best = count + int(np.argmax(gaps))
         middle = 0.5 * (values[best - 1] + values[best])
-        if _below(k, m, middle) == best:
+        if below(k, m, middle) == best:
             break
     return values[:count], vectors[:, :count]
 
@@ -52,23 +53,6 @@ def _dense_symmetric(k: Any, m: Any, count: int) -> tuple[np.ndarray, np.ndarray
     return eigh(k.toarray(), m.toarray(), subset_by_index=[0, count - 1])
 
 
-def _below(k: Any, m: Any, value: float) -> int:
-    """How many λ lie below a value; −1 if the factorisation cannot tell."""
-    from scipy.sparse import csc_matrix
-    from scipy.sparse.linalg import splu
-
-    try:
-        factors = splu(
-            csc_matrix(k - value * m),
-            permc_spec="MMD_AT_PLUS_A",
-            diag_pivot_thresh=0.0,
-            options={"SymmetricMode": True},
-        )
-    except RuntimeError:
-        return -1
-    return int(np.sum(factors.U.diagonal() < 0))
-
-
 def general(k: Any, m: Any, count: int, unit: float) -> tuple[np.ndarray, np.ndarray]:
     """(s, z) with s² = −λ, K z = λ M z, of the smallest |λ|; the s with Re s ≥ 0 of each pair."""
     from scipy.linalg import eig
@@ -76,7 +60,7 @@ def general(k: Any, m: Any, count: int, unit: float) -> tuple[np.ndarray, np.nda
 
     n = k.shape[0]
     wanted = min(2 * count + SPARE, n)
-    if n <= SMALL or 2 * wanted > n:
+    if n <= SMALL // 2 or 2 * wanted > n:
         values, vectors = eig(k.toarray(), m.toarray())
     else:
         start = np.random.default_rng(0).standard_normal(n)
@@ -96,17 +80,24 @@ def _real(values: np.ndarray) -> np.ndarray:
     return np.where(np.abs(np.imag(values)) <= REAL * np.abs(values), np.real(values), values)
 
 
-def damped(k: Any, d: Any, m: Any, count: int, unit: float) -> tuple[np.ndarray, np.ndarray]:
-    """(s, z) of (s²M + sD + K) z = 0 with the smallest |s|, one of each conjugate pair."""
+def damped(
+    k: Any, d: Any, m: Any, count: int, unit: float, idle: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """(s, z) of (s²M + sD + K) z = 0 with the smallest |s|, one of each conjugate pair.
+
+    `idle` is the number of motions with K z = D z = 0, each of which has s = 0 twice: they come
+    first, once.
+    """
     n = k.shape[0]
-    wanted = 2 * count + SPARE
+    wanted = 2 * (count + idle) + SPARE
     if n <= SMALL // 2 or 2 * wanted > n:
         values, vectors = _dense_damped(k, d, m)
     else:
         values, vectors = _sparse_damped(k, d, m, wanted, np.sqrt(unit))
-    values = _real(values)
-    kept = np.flatnonzero(np.imag(values) >= 0)
-    kept = kept[np.argsort(np.abs(values[kept]))][:count]
+    order = np.argsort(np.abs(values))
+    values, vectors = _real(values[order]), vectors[:, order]
+    kept = 2 * idle + np.flatnonzero(np.imag(values[2 * idle :]) >= 0)
+    kept = np.concatenate([np.arange(idle), kept])[:count]
     return values[kept].astype(complex), vectors[:n, kept]
 
 

@@ -25,6 +25,7 @@ from taut.march.statics.rigid import Rigid, parts_of, rigid_motions, unloaded
 LIMIT = 30  # iterations
 STALLED = 1e-6  # a step this small that does not get smaller is round-off
 GROWN = 1.5  # steps that grow by more than this diverge
+NEAR = 1e-4  # a rigid motion by which the stiffness of loads is measured
 NOISE = 32 * np.finfo(float).eps
 
 
@@ -127,21 +128,26 @@ class Newton:
     def loaded(self, state: State, applied: Applied, freedoms: Freedoms):
         """(rigid motions, stiffness of loads between them, work of loads on them, scale)."""
         rigid = self.rigid(state.pose, freedoms)
-        wrench = freedoms.reduced(self.balance.loads(state.pose, applied))
-        scale = float(np.linalg.norm(wrench))
-        stiffness = np.zeros((len(rigid.motions), len(rigid.motions)))
-        nodes = self.balance.load_tangent(state.pose, applied)
-        moved = np.array([freedoms.nodal(z) for z in rigid.motions])
-        if len(moved):
-            stiffness = np.einsum("ani,nij,bnj->ab", moved, nodes, moved)
-        return rigid, stiffness, rigid.motions @ wrench, scale
+
+        def work(pose: np.ndarray) -> np.ndarray:
+            return np.einsum("ani,ni->a", rigid.nodal(pose), self.balance.loads(pose, applied))
+
+        stiffness = np.array(
+            [
+                (work(there) - work(here)) / (2 * NEAR)
+                for here, there in rigid.beside(state.pose, NEAR)
+            ]
+        ).reshape(len(rigid.motions), -1)
+        scale = float(np.linalg.norm(freedoms.reduced(self.balance.loads(state.pose, applied))))
+        return rigid, -stiffness.T, work(state.pose), scale
 
     def gauge(self, state: State, applied: Applied, freedoms: Freedoms) -> np.ndarray:
         """Rigid motions that nothing determines, shape (m, unknowns)."""
         if not self.loose:
             return np.zeros((0, freedoms.count))
         rigid, stiffness, work, scale = self.loaded(state, applied, freedoms)
-        return unloaded(stiffness, work, scale) @ rigid.motions
+        idle, _ = unloaded(stiffness, work, scale)
+        return idle @ rigid.motions
 
     def size(self, eta: np.ndarray) -> float:
         """The size of a step."""

@@ -1,7 +1,9 @@
 """Paths of equilibria: load factors from 0 to 1, in steps of loads or of arc length.
 
-In steps of loads the whole load is tried first; a step that fails is halved, one that succeeds is
-followed by one of twice its size.
+In steps of loads the whole load is tried first, and a step that fails is halved.  So is one after
+which the energy falls in more or fewer directions than before: Newton's method may have found an
+equilibrium of another path.  Where that happens in a short step too, it is believed (a column that
+is pressed beyond its critical load stays straight).
 
 By arc length (Riks 1979; Crisfield 1981) the load factor is an unknown, and the distance from the
 last equilibrium is given instead, so that the path is followed through limit points, where loads
@@ -19,14 +21,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from taut.lie import SO3
-from taut.march.freedoms import Freedoms
 from taut.march.statics.applied import Applied
 from taut.march.statics.balance import HalfTurn, State
 from taut.march.statics.moves import moved
 from taut.march.statics.newton import LIMIT, Failed, Linear, Newton, Solved, diverges
+from taut.march.statics.stability import falling
 from taut.progress import Progress
 
 SMALLEST = 2.0**-14  # of the whole load: a step that is not halved any more
+SURE = 2.0**-6  # of the whole load: a step across which a change of stability is believed
 FIRST = 0.05  # load factor of the first step along an arc
 QUICK = 5  # iterations after which a step along an arc is as long as it should be
 SHORTEST = 1e-6  # of the first step along an arc
@@ -39,6 +42,7 @@ class Stage:
 
     load_factor: float
     solved: Solved
+    falling: int | None
 
 
 class Stuck(Exception):
@@ -60,32 +64,47 @@ class Way:
     def at(self, factor: float) -> Applied:
         return self.end if factor == 1.0 else self.begin.towards(self.end, factor)
 
-    def solve(self, state: State, factor: float) -> Solved:
-        return self.newton.solve(state, self.at(factor))
+    def stage(self, factor: float, solved: Solved) -> Stage:
+        """What was found, with its stability."""
+        newton, state = self.newton, solved.state
+        freedoms = newton.freedoms(state.pose)
+        return Stage(factor, solved, falling(newton.balance, state, self.at(factor), freedoms))
 
 
-def load_steps(way: Way, state: State, steps: int | None, progress: Progress) -> list[Stage]:
+def load_steps(way: Way, first: Stage, steps: int | None, progress: Progress) -> list[Stage]:
     """Equilibria at load factors up to 1: at `steps` equal ones, or as few as will do."""
-    stages: list[Stage] = []
+    stages, last = [first], first
     marks = [1.0] if steps is None else [(k + 1) / steps for k in range(steps)]
-    factor, step = 0.0, marks[0]
+    step = marks[0]
     for mark in marks:
-        while factor < mark:
-            aim = factor + step
+        while last.load_factor < mark:
+            aim = last.load_factor + step
             aim = mark if aim > mark - 1e-9 else aim
             try:
-                solved = way.solve(state, aim)
+                found = way.stage(aim, way.newton.solve(last.solved.state, way.at(aim)))
+                if _differ(found, last) and aim - last.load_factor > SURE:
+                    raise Failed("stability changes: this may be another path")
             except Failed as error:
-                step = (aim - factor) / 2
+                step = (aim - last.load_factor) / 2
                 if step < SMALLEST:
-                    raise Stuck(stages, str(error)) from error
+                    raise Stuck(_believed(stages), str(error)) from error
                 continue
-            progress.add(round(1000 * aim) - round(1000 * factor))
-            step = (aim - factor) * _growth(solved.iterations)
-            factor, state = aim, solved.state
-            if steps is None or factor == mark:
-                stages.append(Stage(factor, solved))
+            progress.add(round(1000 * aim) - round(1000 * last.load_factor))
+            step = (aim - last.load_factor) * _growth(found.solved.iterations)
+            last = found
+            if steps is None or aim == mark:
+                stages.append(found)
     return stages
+
+
+def _believed(stages: list[Stage]) -> list[Stage]:
+    """Without a last stage on the far side of a limit point."""
+    return stages[:-1] if len(stages) > 1 and _differ(stages[-1], stages[-2]) else stages
+
+
+def _differ(one: Stage, other: Stage) -> bool:
+    """Whether they are known to differ in their stability."""
+    return None not in (one.falling, other.falling) and one.falling != other.falling
 
 
 def _growth(iterations: int) -> float:
@@ -112,15 +131,14 @@ class Arc:
         trace = np.einsum("nij,nij->n", old[:, :3, :3], pose[:, :3, :3])
         return float(self.weight @ (shift + self.turning * (3 - trace)))
 
-    def slope(self, pose: np.ndarray, freedoms: Freedoms) -> np.ndarray:
-        """∂ℓ²/∂z."""
+    def slope(self, pose: np.ndarray) -> np.ndarray:
+        """∂ℓ²/∂η of all nodes, shape (N, 6)."""
         old, frame = self.origin.pose, pose[:, :3, :3]
         both = np.swapaxes(old[:, :3, :3], 1, 2) @ frame
         half = 0.5 * (both - np.swapaxes(both, 1, 2))
         angular = self.turning * SO3.vee(half)
         linear = np.einsum("nji,nj->ni", frame, pose[:, :3, 3] - old[:, :3, 3])
-        rows = 2 * self.weight[:, None] * np.hstack([angular, linear])
-        return freedoms.reduced(rows)
+        return 2 * self.weight[:, None] * np.hstack([angular, linear])
 
     def length(self, eta: np.ndarray) -> float:
         """ℓ of a small motion."""
@@ -128,31 +146,34 @@ class Arc:
         return float(np.sqrt(self.weight @ each))
 
 
-def _pushed(way: Way, linear: Linear, factor: float) -> np.ndarray:
-    """∂r/∂λ: what the unknowns feel of more load, and of ends that are moved on."""
+def _pushed(way: Way, linear: Linear, factor: float) -> tuple[np.ndarray, np.ndarray]:
+    """∂r/∂λ of the unknowns, and η of the ends that are moved on, for a load factor that grows."""
     balance, pose = way.newton.balance, linear.state.pose
     more = balance.loads(pose, way.end) - balance.loads(pose, way.begin)
+    ends = np.zeros((len(pose), 6))
     if not np.array_equal(way.begin.moved, way.end.moved):
         small = 1e-6
-        ends = [
+        before, after = (
             way.newton.misplaced(pose, way.at(factor + change), linear.freedoms)
             for change in (-small, small)
-        ]
-        more = more - linear.pushed((ends[1] - ends[0]) / (2 * small))
-    return linear.freedoms.reduced(more)
+        )
+        ends = (after - before) / (2 * small)
+        more = more - linear.pushed(ends)
+    return linear.freedoms.reduced(more), ends
 
 
-def arc_steps(way: Way, state: State, steps: int | None, progress: Progress) -> list[Stage]:
+def arc_steps(way: Way, start: Stage, steps: int | None, progress: Progress) -> list[Stage]:
     """Equilibria along the path until the load factor is 1, or `steps` of them."""
-    newton = way.newton
-    stages: list[Stage] = []
+    newton, state = way.newton, start.solved.state
+    stages = [start]
     factor, length, first = 0.0, 0.0, 0.0
     before: np.ndarray | None = None  # where the path went last, as a motion of the nodes
     why = f"the load factor was not 1 after {MANY} steps"
-    while len(stages) < (MANY if steps is None else steps):
+    while len(stages) <= (MANY if steps is None else steps):
         try:
             linear = Linear(newton, state, way.at(factor))
-            ahead = linear.freedoms.nodal(linear.solve(_pushed(way, linear, factor)))
+            right, ends = _pushed(way, linear, factor)
+            ahead = linear.freedoms.nodal(linear.solve(right)) + ends
         except (Failed, HalfTurn) as error:
             raise Stuck(stages, str(error)) from error
         arc = Arc(newton, state)
@@ -177,7 +198,7 @@ def arc_steps(way: Way, state: State, steps: int | None, progress: Progress) -> 
             continue
         before = _motion(state.pose, solved.state.pose)
         progress.add(1)
-        stages.append(Stage(after, solved))
+        stages.append(way.stage(after, solved))
         if after == 1.0:
             return stages
         state, factor = solved.state, after
@@ -196,15 +217,18 @@ def _along(
     state, factor = moved(newton.balance, state, eta), factor + more
     for iteration in range(LIMIT):
         linear = Linear(newton, state, way.at(factor))
-        both = linear.solve(np.stack([linear.right, _pushed(way, linear, factor)], axis=1))
-        slope = arc.slope(state.pose, linear.freedoms)
-        off = arc.square(state.pose) - length**2
-        change = -(off + slope @ both[:, 0]) / (slope @ both[:, 1])
-        eta = linear.freedoms.nodal(both @ [1.0, change]) + linear.offset
+        right, ends = _pushed(way, linear, factor)
+        both = linear.solve(np.stack([linear.right, right], axis=1))
+        first = linear.freedoms.nodal(both[:, 0]) + linear.offset
+        second = linear.freedoms.nodal(both[:, 1]) + ends
+        slope = arc.slope(state.pose)
+        off = arc.square(state.pose) - length**2 + np.sum(slope * first)
+        change = -float(off / np.sum(slope * second))
+        eta = first + change * second
         sizes.append(newton.size(eta))
         if diverges(sizes):
             break
-        state, factor = moved(newton.balance, state, eta), float(factor + change)
+        state, factor = moved(newton.balance, state, eta), factor + change
         if sizes[-1] <= newton.tolerance:
             return factor, Solved(newton.settled(state), iteration + 1, sizes[-1])
     raise Failed("Newton's method did not converge along the arc")

@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 
 from taut.fields.mesh import Mesh
-from taut.march.limits import definite
+from taut.march.freedoms import Freedoms, freedoms_of
 from taut.march.statics.applied import Applied
 from taut.march.statics.balance import Balance, State
-from taut.march.statics.newton import Newton
+from taut.march.statics.stability import conservative, falling
 from taut.text import aligned
-
-CLOSE_TO_ZERO = 1e-6  # of the square of the lowest frequency that a beam of that kind may have
 
 
 @dataclass(frozen=True)
@@ -29,6 +27,8 @@ class Path:
     frames : ndarray, shape (k, N, 3, 3)
     energy : ndarray, shape (k,)
     iterations : ndarray of int, shape (k,)
+    falling : list of int or None
+        In how many directions the energy falls: 0 where it is stable.
     """
 
     load_factor: np.ndarray
@@ -36,6 +36,7 @@ class Path:
     frames: np.ndarray
     energy: np.ndarray
     iterations: np.ndarray
+    falling: list[int | None]
 
     @property
     def tip(self) -> np.ndarray:
@@ -145,33 +146,25 @@ class Equilibrium:
     @property
     def conservative(self) -> bool:
         """Whether the loads have a potential: no followers, and no moments on what can turn."""
-        turns = np.ones(self.mesh.nodes, dtype=bool)
-        for hold in self.mesh.holds:
-            turns[hold.node] = np.abs(hold.freedom[:3]).max(initial=0.0) > 0
-        return not (self.applied.follower.any() or self.applied.dead[turns, :3].any())
+        return conservative(self.mesh, self.applied)
 
     @property
-    def freedoms(self):
+    def freedoms(self) -> Freedoms:
         """The unknowns here."""
-        return Newton(self.balance, 1.0).freedoms(self.state.pose)
+        return freedoms_of(self.mesh, self.state.pose)
 
     @cached_property
-    def stable(self) -> bool | None:
-        """Whether the energy has a minimum here; None if loads have no potential.
+    def falling(self) -> int | None:
+        """In how many directions the energy falls; None if loads have no potential."""
+        return falling(self.balance, self.state, self.applied, self.freedoms)
 
-        The tangent must be positive definite, but for motions in `free`.  `taut.modes` tells of
-        other loads.
+    @property
+    def stable(self) -> bool | None:
+        """Whether the energy has a minimum here, but for motions in `free`.
+
+        None if loads have no potential: `taut.modes` tells of these.
         """
-        if not self.conservative:
-            return None
-        freedoms = self.freedoms
-        matrix = self.balance.tangent(self.state, self.applied, freedoms)
-        matrix = ((matrix + matrix.T) / 2).tocoo()
-        if not freedoms.count:
-            return True
-        heavy = freedoms.of_nodes(self.balance.heavy)
-        above = definite(freedoms.count, (-matrix.data, matrix.row, matrix.col), heavy)
-        return above(_negligible(self.mesh, matrix, heavy, freedoms.count))
+        return None if self.falling is None else self.falling == 0
 
     # ---- as text -----------------------------------------------------------------------------
 
@@ -215,22 +208,6 @@ class Equilibrium:
             ("found in", f"{count} load step{'s' * (count != 1)}, {self.iterations} iterations")
         )
         return "\n".join(["Equilibrium", *aligned(rows)])
-
-
-def slowest(mesh: Mesh) -> float:
-    """EI/(mass·length³): the square of a frequency that is low for such beams."""
-    alive = mesh.alive
-    soft = float(np.linalg.eigvalsh(mesh.stiffness[alive][:, :3, :3])[:, 0].min())
-    weight = float((mesh.weight * mesh.inertia[:, 4, 4]).sum())
-    return soft / (weight * float(mesh.spacing[alive].sum()) ** 3)
-
-
-def _negligible(mesh: Mesh, matrix, heavy, n: int) -> float:
-    """The square of a frequency that does not count: of motions so slow, or of round-off."""
-    x, i, j = heavy
-    mass = np.bincount(i[i == j], x[i == j], n)
-    largest = float(np.max(np.abs(matrix.diagonal()) / mass))
-    return max(CLOSE_TO_ZERO * slowest(mesh), 1e-14 * largest)
 
 
 def _triple(x: np.ndarray) -> str:

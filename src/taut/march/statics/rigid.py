@@ -31,12 +31,39 @@ class Rigid:
         The same in terms of the unknowns, of length one.
     parts : list of int
         The first node of the part of the mesh that moves.
+    of : ndarray of int, shape (N,)
+        The part that each node belongs to.
     """
 
     twists: np.ndarray
     centres: np.ndarray
     motions: np.ndarray
     parts: list[int]
+    of: np.ndarray
+
+    def nodal(self, pose: np.ndarray) -> np.ndarray:
+        """η of all nodes for each motion, at these or other poses: shape (m, N, 6)."""
+        found = np.zeros((len(self.twists), len(pose), 6))
+        for k, (twist, centre, part) in enumerate(
+            zip(self.twists, self.centres, self.parts, strict=True)
+        ):
+            own = self.of == part
+            maps = SE3.adjoint(SE3.inverse(_about(centre) @ pose[own]))
+            found[k, own] = maps @ twist
+        return found
+
+    def beside(self, pose: np.ndarray, far: float) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Poses moved back and forth by each motion."""
+        found = []
+        for twist, centre, part in zip(self.twists, self.centres, self.parts, strict=True):
+            own, about = self.of == part, _about(centre)
+            pair = []
+            for by in (-far, far):
+                there = pose.copy()
+                there[own] = SE3.inverse(about) @ SE3.cay_ad(by * twist) @ about @ pose[own]
+                pair.append(there)
+            found.append((pair[0], pair[1]))
+        return found
 
     def words(self, mesh: Mesh, chosen: np.ndarray | None = None) -> str:
         """The motions, or combinations of them (in rows), in words."""
@@ -82,16 +109,14 @@ def rigid_motions(
         nodes = np.flatnonzero(parts == part)
         centre = pose[nodes, :3, 3].mean(axis=0)
         reach = float(np.ptp(pose[nodes, :3, 3], axis=0).max()) or 1.0
-        about = np.eye(4)
-        about[:3, 3] = -centre
-        maps = SE3.adjoint(SE3.inverse(about @ pose[nodes]))  # η_j of ξ about the centre
+        maps = SE3.adjoint(SE3.inverse(_about(centre) @ pose[nodes]))  # η_j of ξ about the centre
         maps[:, :, 3:] *= reach
         rows = [np.zeros((1, 6))]
         for j, node in enumerate(nodes):
             if node in held:
                 fixed = freedoms.index[node] < 0
                 row = freedoms.carry[node][:, fixed].T @ maps[j]
-                rows.append(row / np.array([1, 1, 1, reach, reach, reach]))
+                rows.append(row / np.linalg.norm(row, axis=1, keepdims=True))
         _, sizes, right = np.linalg.svd(np.vstack(rows))
         rank = int(np.sum(sizes > SMALL))
         for twist in right[rank:]:
@@ -107,9 +132,17 @@ def rigid_motions(
     return Rigid(
         np.array(twists).reshape(-1, 6),
         np.array(centres).reshape(-1, 3),
-        np.array(motions).reshape(-1, freedoms.count),
+        np.array(motions).reshape(len(motions), freedoms.count),
         firsts,
+        parts,
     )
+
+
+def _about(centre: np.ndarray) -> np.ndarray:
+    """The motion that takes a point to the origin."""
+    found = np.eye(4)
+    found[:3, 3] = -centre
+    return found
 
 
 def _unknowns(eta: np.ndarray, freedoms: Freedoms) -> np.ndarray:
@@ -121,21 +154,28 @@ def _unknowns(eta: np.ndarray, freedoms: Freedoms) -> np.ndarray:
     return found[:-1]
 
 
-def unloaded(stiffness: np.ndarray, work: np.ndarray, scale: float) -> np.ndarray:
-    """Combinations (rows) of rigid motions that loads neither drive nor stiffen.
+def unloaded(
+    stiffness: np.ndarray, work: np.ndarray, scale: float
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """(combinations, in rows, that loads neither drive nor stiffen; the one they drive or None).
 
     Parameters
     ----------
     stiffness : ndarray, shape (m, m)
-        Of the loads, between the motions.
+        Of the loads, between rigid motions.
     work : ndarray, shape (m,)
+        Of the loads on them.
     scale : float
-        Size of the loads times lengths.
+        The size of the loads.
     """
-    rows = np.vstack([stiffness, stiffness.T, work[None]])
-    _, sizes, right = np.linalg.svd(rows)
+    others, driven = np.eye(len(work)), None
+    if np.linalg.norm(work) > SMALL * scale:
+        driven = work / np.linalg.norm(work)
+        others = np.linalg.svd(driven[None])[2][1:]
+    between = others @ stiffness @ others.T
+    _, sizes, right = np.linalg.svd(np.vstack([between, between.T]))
     rank = int(np.sum(sizes > SMALL * scale)) if scale > 0 else 0
-    return right[rank:]
+    return right[rank:] @ others, driven
 
 
 def _described(twists: np.ndarray, centre: np.ndarray) -> str:
@@ -158,11 +198,17 @@ def _described(twists: np.ndarray, centre: np.ndarray) -> str:
         omega, v = twist[:3], twist[3:]
         axis = omega / np.linalg.norm(omega)
         point = centre + np.cross(omega, v) / (omega @ omega)
-        words.append(f"rotation about the axis {_triple(axis)} through {_triple(point)}")
+        words.append(f"rotation about the axis {_axis(axis)} through {_triple(point)}")
+    if len(combined) - rank == 3:
+        return ", ".join([*words, "every translation"])
     for twist in combined[rank:]:
-        along = twist[3:] / np.linalg.norm(twist[3:])
-        words.append(f"translation along {_triple(along)}")
+        words.append(f"translation along {_axis(twist[3:] / np.linalg.norm(twist[3:]))}")
     return ", ".join(words)
+
+
+def _axis(x: np.ndarray) -> str:
+    """A direction whose largest entry is positive."""
+    return _triple(x * np.sign(x[np.argmax(np.abs(x) > 1e-9)]))
 
 
 def _triple(x: np.ndarray) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -82,14 +83,16 @@ def equilibrium(
     state, begin = _start(balance, start)
     way = Way(newton, begin, applied_at(mesh, time))
     free = _free(newton, state, way.end)
-    first = Stage(0.0, newton.still(state))
+    first = way.stage(0.0, newton.still(state))
+    if start is not None and not isinstance(start, Equilibrium):
+        first = replace(first, falling=None)  # poses that need not be at rest
     total = (most or 500) if arc_length else 1000
     try:
         with Progress(progress, total, f"{mesh.nodes} nodes", "looking for an equilibrium") as bar:
             follow = arc_steps if arc_length else load_steps
-            stages = follow(way, state, most, bar)
+            stages = follow(way, first, most, bar)
     except Stuck as error:
-        found = _result(way, [first, *error.stages], free)
+        found = _result(way, error.stages, free)
         raise NoEquilibrium(
             f"no equilibrium was found beyond the load factor {found.load_factor:.6g}",
             load_factor=found.load_factor,
@@ -98,7 +101,7 @@ def equilibrium(
             remedy=_remedy(arc_length, error.why),
             partial=found,
         ) from error
-    return _result(way, [first, *stages], free)
+    return _result(way, stages, free)
 
 
 def as_mesh(given: Any) -> Mesh:
@@ -159,19 +162,15 @@ def _free(newton: Newton, state: State, applied: Applied) -> str | None:
         return None
     mesh = newton.balance.mesh
     rigid, stiffness, work, scale = newton.loaded(state, applied, newton.freedoms(state.pose))
-    idle = unloaded(stiffness, work, scale)
-    _, _, right = np.linalg.svd(np.vstack([idle, np.zeros((1, len(rigid.motions)))]))
-    driven = right[len(idle) :]
-    if len(driven):
-        values = np.linalg.svd(driven @ stiffness @ driven.T)[1]
-        if values.min() <= SMALL * scale:
-            raise NoEquilibrium(
-                "the beam can move freely: " + rigid.words(mesh, driven),
-                load_factor=0.0,
-                expected="ends that are held, or loads that stop what is not",
-                received=f"loads that drive a rigid motion; ends {_ends(mesh)}",
-                remedy='hold an end: ends=("clamped", "free"), or start closer to the equilibrium',
-            )
+    idle, driven = unloaded(stiffness, work, scale)
+    if driven is not None and abs(driven @ stiffness @ driven) <= SMALL * scale:
+        raise NoEquilibrium(
+            "the beam can move freely: " + rigid.words(mesh, driven[None]),
+            load_factor=0.0,
+            expected="ends that are held, or loads that stop what is not",
+            received=f"loads that drive a rigid motion; ends {_ends(mesh)}",
+            remedy='hold an end: ends=("clamped", "free"), or start closer to the equilibrium',
+        )
     return rigid.words(mesh, idle) if len(idle) else None
 
 
@@ -204,6 +203,7 @@ def _result(way: Way, stages: list[Stage], free: str | None) -> Equilibrium:
         poses[:, :, :3, :3],
         np.array([balance.energy(stage.solved.state.turns) for stage in stages]),
         np.array([stage.solved.iterations for stage in stages]),
+        [stage.falling for stage in stages],
     )
     return Equilibrium(
         balance.mesh,
