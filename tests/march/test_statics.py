@@ -407,6 +407,16 @@ def test_progress_is_reported():
     assert seen == [(250, 1000), (500, 1000), (750, 1000), (1000, 1000)]
 
 
+def test_an_interruption_keeps_what_was_found():
+    def stop(done, total):
+        if done >= 500:
+            raise KeyboardInterrupt
+
+    with pytest.raises(taut.Interrupted, match=r"after the load factor 0\.25") as caught:
+        taut.equilibrium(straight().load(force=(0, 1, 0)), steps=4, progress=stop)
+    assert caught.value.partial.load_factor == 0.25
+
+
 # ---- what is refused -------------------------------------------------------------------------
 
 

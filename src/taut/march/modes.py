@@ -29,7 +29,7 @@ KINDS = {"bending": (0, 2), "torsion": (1,), "stretch": (4,), "shear": (3, 5)}
 GROWS = 1e-6  # Re s over |s| of a motion that grows
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Modes:
     """Natural motions e^{st}, the slowest first.
 

@@ -38,7 +38,7 @@ class HalfTurn(Exception):
         self.edge = edge
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class State:
     """A configuration.
 

@@ -24,6 +24,7 @@ from taut.march.statics.rigid import Rigid, parts_of, rigid_motions, unloaded
 
 LIMIT = 30  # iterations
 STALLED = 1e-6  # a step this small that does not get smaller is round-off
+HUGE = 1e6  # a step that leads nowhere
 GROWN = 1.5  # steps that grow by more than this diverge
 NEAR = 1e-4  # a rigid motion by which the stiffness of loads is measured
 NOISE = 32 * np.finfo(float).eps
@@ -165,12 +166,12 @@ class Newton:
                     if there and np.all(np.abs(linear.residual) <= linear.noise):
                         return Solved(self.settled(state), iteration, sizes[-1] if sizes else 0.0)
                     eta = linear.freedoms.nodal(linear.solve(linear.right)) + linear.offset
+                    sizes.append(self.size(eta))
+                    if diverges(sizes):
+                        break
                     state = moved(self.balance, state, eta)
                 except HalfTurn as error:
                     raise Failed(self._half_turn(error.edge)) from error
-                sizes.append(self.size(eta))
-                if diverges(sizes):
-                    break
                 least = min(sizes[-4:-1], default=np.inf)
                 stalled = len(sizes) > 4 and sizes[-1] > 0.3 * least and sizes[-1] < STALLED
                 if sizes[-1] <= self.tolerance or stalled:
@@ -194,7 +195,7 @@ def diverges(sizes: list[float]) -> bool:
     """Whether steps grow: beyond the first one, or fivefold."""
     last = sizes[-1]
     if len(sizes) < 3:
-        return not np.isfinite(last)
+        return not last < HUGE
     return not last < min(GROWN * sizes[0], max(0.5, 5 * min(sizes)))
 
 

@@ -46,11 +46,7 @@ class Stage:
 
 
 class Stuck(Exception):
-    """A path that cannot be followed further: where it ended and why."""
-
-    def __init__(self, stages: list[Stage], why: str) -> None:
-        super().__init__(why)
-        self.stages, self.why = stages, why
+    """A path that cannot be followed further, and why."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +67,9 @@ class Way:
         return Stage(factor, solved, falling(newton.balance, state, self.at(factor), freedoms))
 
 
-def load_steps(way: Way, first: Stage, steps: int | None, progress: Progress) -> list[Stage]:
-    """Equilibria at load factors up to 1: at `steps` equal ones, or as few as will do."""
-    stages, last = [first], first
+def load_steps(way: Way, stages: list[Stage], steps: int | None, progress: Progress) -> None:
+    """Append equilibria at load factors up to 1: at `steps` equal ones, or as few as will do."""
+    last = stages[-1]
     marks = [1.0] if steps is None else [(k + 1) / steps for k in range(steps)]
     step = marks[0]
     for mark in marks:
@@ -87,19 +83,15 @@ def load_steps(way: Way, first: Stage, steps: int | None, progress: Progress) ->
             except Failed as error:
                 step = (aim - last.load_factor) / 2
                 if step < SMALLEST:
-                    raise Stuck(_believed(stages), str(error)) from error
+                    if len(stages) > 1 and _differ(stages[-1], stages[-2]):
+                        stages.pop()  # it lies on the far side of a limit point
+                    raise Stuck(str(error)) from error
                 continue
             progress.add(round(1000 * aim) - round(1000 * last.load_factor))
             step = (aim - last.load_factor) * _growth(found.solved.iterations)
             last = found
             if steps is None or aim == mark:
                 stages.append(found)
-    return stages
-
-
-def _believed(stages: list[Stage]) -> list[Stage]:
-    """Without a last stage on the far side of a limit point."""
-    return stages[:-1] if len(stages) > 1 and _differ(stages[-1], stages[-2]) else stages
 
 
 def _differ(one: Stage, other: Stage) -> bool:
@@ -162,24 +154,22 @@ def _pushed(way: Way, linear: Linear, factor: float) -> tuple[np.ndarray, np.nda
     return linear.freedoms.reduced(more), ends
 
 
-def arc_steps(way: Way, start: Stage, steps: int | None, progress: Progress) -> list[Stage]:
-    """Equilibria along the path until the load factor is 1, or `steps` of them."""
-    newton, state = way.newton, start.solved.state
-    stages = [start]
+def arc_steps(way: Way, stages: list[Stage], steps: int | None, progress: Progress) -> None:
+    """Append equilibria along the path until the load factor is 1, or `steps` of them."""
+    newton, state = way.newton, stages[-1].solved.state
     factor, length, first = 0.0, 0.0, 0.0
     before: np.ndarray | None = None  # where the path went last, as a motion of the nodes
-    why = f"the load factor was not 1 after {MANY} steps"
     while len(stages) <= (MANY if steps is None else steps):
         try:
             linear = Linear(newton, state, way.at(factor))
             right, ends = _pushed(way, linear, factor)
             ahead = linear.freedoms.nodal(linear.solve(right)) + ends
         except (Failed, HalfTurn) as error:
-            raise Stuck(stages, str(error)) from error
+            raise Stuck(str(error)) from error
         arc = Arc(newton, state)
         speed = arc.length(ahead)
         if speed == 0.0:
-            raise Stuck(stages, "the loads do not move anything")
+            raise Stuck("the loads do not move anything")
         if not first:
             first = length = FIRST * speed
         sign = 1.0 if before is None or np.sum(ahead * before) >= 0 else -1.0
@@ -194,19 +184,18 @@ def arc_steps(way: Way, start: Stage, steps: int | None, progress: Progress) -> 
         except (Failed, HalfTurn) as error:
             length /= 2
             if length < SHORTEST * first:
-                raise Stuck(stages, str(error)) from error
+                raise Stuck(str(error)) from error
             continue
         before = _motion(state.pose, solved.state.pose)
         progress.add(1)
         stages.append(way.stage(after, solved))
         if after == 1.0:
-            return stages
+            return
         state, factor = solved.state, after
         length *= float(np.clip(np.sqrt(QUICK / max(solved.iterations, 1)), 0.5, 1.5))
         length = min(length, 4 * first)
     if steps is None:
-        raise Stuck(stages, why)
-    return stages
+        raise Stuck(f"the load factor was not 1 after {MANY} steps")
 
 
 def _along(

@@ -16,7 +16,7 @@ from taut.march.statics.stability import conservative, falling
 from taut.text import aligned
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Path:
     """The equilibria on the way, the start first.
 
@@ -51,7 +51,7 @@ class Path:
         return f"<path of {len(self)} equilibria, load factor {self.load_factor[0]:g} to {to:g}>"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Equilibrium:
     """A mesh at rest.
 

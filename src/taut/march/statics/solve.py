@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from taut.errors import InputError, NoEquilibrium, number
+from taut.errors import InputError, Interrupted, NoEquilibrium, number
 from taut.fields.beam import Beam
 from taut.fields.beams import Beams
 from taut.fields.mesh import Mesh
 from taut.march.statics.applied import Applied, applied_at, nothing
 from taut.march.statics.balance import Balance, HalfTurn, State
 from taut.march.statics.newton import Newton
-from taut.march.statics.path import Stage, Stuck, Way, arc_steps, load_steps
+from taut.march.statics.path import MANY, Stage, Stuck, Way, arc_steps, load_steps
 from taut.march.statics.result import Equilibrium, Path
 from taut.march.statics.rigid import SMALL, unloaded
 from taut.progress import Progress
@@ -83,22 +83,32 @@ def equilibrium(
     state, begin = _start(balance, start)
     way = Way(newton, begin, applied_at(mesh, time))
     free = _free(newton, state, way.end)
-    first = way.stage(0.0, newton.still(state))
+    stages = [way.stage(0.0, newton.still(state))]
     if start is not None and not isinstance(start, Equilibrium):
-        first = replace(first, falling=None)  # poses that need not be at rest
-    total = (most or 500) if arc_length else 1000
+        stages = [replace(stages[0], falling=None)]  # poses that need not be at rest
+    total = (most or MANY) if arc_length else 1000
+    follow = arc_steps if arc_length else load_steps
     try:
-        with Progress(progress, total, f"{mesh.nodes} nodes", "looking for an equilibrium") as bar:
-            follow = arc_steps if arc_length else load_steps
-            stages = follow(way, first, most, bar)
+        with (
+            np.errstate(all="ignore"),
+            Progress(progress, total, f"{mesh.nodes} nodes", "looking for an equilibrium") as bar,
+        ):
+            follow(way, stages, most, bar)
     except Stuck as error:
-        found = _result(way, error.stages, free)
+        found = _result(way, stages, free)
         raise NoEquilibrium(
             f"no equilibrium was found beyond the load factor {found.load_factor:.6g}",
             load_factor=found.load_factor,
             expected="a path of equilibria up to the load factor 1",
-            received=error.why,
-            remedy=_remedy(arc_length, error.why),
+            received=str(error),
+            remedy=_remedy(arc_length, str(error)),
+            partial=found,
+        ) from error
+    except KeyboardInterrupt as error:
+        found = _result(way, stages, free)
+        raise Interrupted(
+            f"interrupted after the load factor {found.load_factor:.6g}",
+            remedy="error.partial is the last equilibrium: give it as start=…",
             partial=found,
         ) from error
     return _result(way, stages, free)
