@@ -23,7 +23,7 @@ from taut.fields.loads import Body, Load, s
 from taut.fields.mesh import Mesh, mesh_of
 from taut.fields.section import Section, positive
 from taut.lie import SE3, SO3
-from taut.model.symbols import Vocabulary
+from taut.model.symbols import Vocabulary, t
 
 TANGENT = np.array([0.0, 1.0, 0.0])
 CELLS = ("half", "full")
@@ -242,6 +242,8 @@ class Beam:
                     received=repr(curvature)[:80],
                 )
             read = [words.read(x, "the curvature") for x in entries]
+            if any(x.has(t) for x in read):
+                raise InputError("the curvature depends on time", received=repr(curvature)[:80])
             functions = [sp.lambdify(s, x, "numpy") for x in read]
             with np.errstate(all="ignore"):  # what is not finite is said below
                 bend = np.array([[float(f(x)) for f in functions] for x in self.middles])
@@ -374,10 +376,9 @@ def _rotation(frame: Any) -> np.ndarray:
     given = _array("the frame of a beam", frame, "a direction, or a rotation matrix")
     if given.shape == (3,):
         to = direction("the direction of a beam", given)
-        axis = np.cross(TANGENT, to)
-        if TANGENT @ to < -1 + 1e-12:  # half a turn, about the third axis
-            return np.diag([-1.0, -1.0, 1.0])
-        return SO3.cay(2 * axis / (1 + TANGENT @ to))
+        turned = np.diag([-1.0, -1.0, 1.0]) if to[1] < 0 else np.eye(3)  # half a turn is not a cay
+        near = turned @ TANGENT
+        return SO3.cay(2 * np.cross(near, to) / (1 + near @ to)) @ turned
     return SO3.check(given, "the frame of a beam")
 
 
