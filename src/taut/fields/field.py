@@ -18,6 +18,7 @@ import numpy as np
 import sympy as sp
 
 from taut.errors import InputError, ModelError, number
+from taut.fields.bracket import DiscreteBracket
 from taut.fields.loads import s
 from taut.fields.section import positive
 from taut.lie import Algebra
@@ -236,6 +237,12 @@ class Field:
         if same:
             return [sp.nsimplify(float(x)) for x in self.reference[0]]
         return [sp.Function(f"chi0_{x.name}")(self.place) for x in self.strain]
+
+    def bracket(
+        self, strain: Any = None, momentum: Any = None, *, printed: bool = False
+    ) -> DiscreteBracket:
+        """The discrete Poisson bracket (33) at a state; see `DiscreteBracket`."""
+        return DiscreteBracket(self, strain, momentum, printed)
 
     def latex(self) -> str:
         """The equations, as LaTeX."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -178,6 +179,18 @@ class FieldTrajectory:
         from taut.march.fields import continued
 
         return continued(self, duration, progress)
+
+    def to_xarray(self) -> Any:
+        """All arrays as an `xarray.Dataset` with named coordinates."""
+        from taut.march.field_storage import to_xarray
+
+        return to_xarray(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the run to a Zarr store; ``taut.load`` reads it back."""
+        from taut.march.storage import save
+
+        return save(self, Path(path))
 
     def __len__(self) -> int:
         return len(self.t)

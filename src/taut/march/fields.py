@@ -160,8 +160,8 @@ def continued(run: FieldTrajectory, duration: float, progress: Any = None) -> Fi
         if mesh is not None
         else strand_of_field(model, np.array([run.parameters[p.name] for p in model.parameters]))
     )
-    strand.rows[:] = ending.rows
     again = FieldRun(strand, run.method, plan, mesh)
+    strand.rows[:] = ending.rows
     strand.give("step", np.array([plan.step]))
     again.books[:], again.energies[:] = ending.books, ending.energies
     if ending.short:
