@@ -160,7 +160,7 @@ def draw_shapes(
         getattr(axes, f"invert_{upside}axis")()
     bar = figure.colorbar(
         ScalarMappable(norm, TIME), ax=axes, location="bottom", aspect=40, shrink=0.7,
-        pad=0.03,
+        pad=0.1 if len(columns) == 3 else 0.03,
     )  # fmt: skip
     bar.outline.set_visible(False)
     bar.ax.xaxis.set_major_locator(style.MaxNLocator(6))
