@@ -32,6 +32,9 @@ ENERGY0, ERROR_MIN, ERROR_MAX, WORK, POWER, GROSS = (
     BOOKS.index(x)
     for x in ("energy0", "error_min", "error_max", "work", "power", "gross_work")
 )
+# Two books that only constraints need are kept for fields otherwise: an energy below which errors
+# mean nothing (that of round-off in a beam at rest), and the length of the step after a state.
+LEAST, AFTER = (BOOKS.index(x) for x in ("max_g", "max_hidden"))
 DONE, UNSOLVED, BLOWN_UP, BAD_LOAD, BAD_AIM = 0, 1, 2, 3, 4
 DEPTH, BLOCK, LONG = 24, 384, 4096  # steps and nodes of a tile; nodes from which on it pays
 LARGEST = 10.0  # error of the energy balance, against the energy there is, that is a blow-up
@@ -58,6 +61,28 @@ def swept_within(calls, rows, stride, par, sums, low, high):
             if failed >= 0:
                 return failed
     return -1
+
+
+@njit(nogil=True, cache=True)
+def plain(rows, origin, par, move, bend, books, energies, h, count):
+    """Make `count` steps of a line that nothing but steady loads acts on; see `tiled`."""
+    stride, given = rows.shape[1], par.ctypes.data
+    sums = np.zeros(4)
+    at, potential = sums.ctypes.data, energies[0]
+    for k in range(count):
+        sums[0], sums[1] = 0.0, 0.0
+        failed = swept(move, origin, stride, given, at)
+        if failed >= 0:
+            energies[0] = potential
+            return k, UNSOLVED, failed
+        if noted(books, sums[0] + potential, sums[1], h):
+            energies[0] = potential
+            return k, BLOWN_UP, 0
+        sums[0] = 0.0
+        swept(bend, origin, stride, given, at)
+        potential = sums[0]
+    energies[0] = potential
+    return count, DONE, 0
 
 
 @njit(nogil=True, cache=True)
@@ -134,14 +159,14 @@ def aimed(rows, t, address, scratch, targets):
 
 @njit(nogil=True, cache=True)
 def noted(books, energy, power, h):
-    """Enter the energy of a state; whether it has blown up."""
+    """Enter the energy of a state, after which a step of length h is made; whether it blew up."""
     if books[STEPS] > 0:
-        done = 0.5 * h * (books[POWER] + power)
+        done = 0.5 * books[AFTER] * (books[POWER] + power)
         books[WORK] += done
         books[GROSS] += abs(done)
-    books[POWER] = power
+    books[POWER], books[AFTER] = power, h
     error = energy - books[ENERGY0] - books[WORK]
-    if not abs(error) <= LARGEST * (abs(books[ENERGY0]) + books[GROSS]) + 1e-300:
+    if not abs(error) <= LARGEST * (abs(books[ENERGY0]) + books[GROSS] + books[LEAST]):
         return True
     books[ERROR_MIN] = min(books[ERROR_MIN], error)
     books[ERROR_MAX] = max(books[ERROR_MAX], error)
@@ -192,9 +217,15 @@ def march(
     alone = joints.size + halo_nodes.size + targets.size + aims.size == 0
     k, end = first, first + count
     while k < end:
-        if nodes >= LONG and alone and k % every != 0:
-            ask = min(min(DEPTH, end - k), every - k % every)
-            made, code, place = tiled(rows, origin, par, move, bend, books, energies, h, ask, nodes)
+        if alone and k % every != 0:
+            ask = min(end - k, every - k % every)
+            if nodes >= LONG:
+                ask = min(DEPTH, ask)
+                made, code, place = tiled(
+                    rows, origin, par, move, bend, books, energies, h, ask, nodes
+                )
+            else:
+                made, code, place = plain(rows, origin, par, move, bend, books, energies, h, ask)
             k += made
             if code != DONE:
                 return k - first, row, code, place
