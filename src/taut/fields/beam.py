@@ -87,7 +87,9 @@ class Beam:
     ) -> None:
         self.length = positive("the length of a beam", length)
         if not isinstance(nodes, int | np.integer) or isinstance(nodes, bool) or nodes < 2:
-            raise InputError("a beam needs nodes", expected="2 or more of them", received=repr(nodes))
+            raise InputError(
+                "a beam needs nodes", expected="2 or more of them", received=repr(nodes)
+            )
         self.nodes = int(nodes)
         self.at = triple("the place of a beam", at)
         self.frame = _rotation(frame)
@@ -153,7 +155,11 @@ class Beam:
                 expected="section=… with density, young and poisson; or inertia=… and stiffness=…",
                 received=", ".join(
                     name
-                    for name, x in (("section", section), ("inertia", inertia), ("stiffness", stiffness))
+                    for name, x in (
+                        ("section", section),
+                        ("inertia", inertia),
+                        ("stiffness", stiffness),
+                    )
                     if x is not None
                 )
                 or "neither",
@@ -231,7 +237,9 @@ class Beam:
         if curvature is None:
             bend = np.zeros((self.nodes - 1, 3))
         elif callable(curvature):
-            bend = np.array([triple(f"the curvature at s = {x:g}", curvature(x)) for x in self.middles])
+            bend = np.array(
+                [triple(f"the curvature at s = {x:g}", curvature(x)) for x in self.middles]
+            )
         else:
             words = Vocabulary((s,))
             entries = list(curvature) if np.ndim(curvature) == 1 else []
@@ -299,7 +307,10 @@ class Beam:
         """
         everywhere = isinstance(at, str) and at == "all"
         others = (s,) if everywhere else ()
-        read = [functions_of_time(name, x, *others) for name, x in (("moment", moment), ("force", force))]
+        read = [
+            functions_of_time(name, x, *others)
+            for name, x in (("moment", moment), ("force", force))
+        ]
         node = None if everywhere else self.node_at(at)
         self.loads.append(Load(node, read[0], read[1], bool(follower)))
         return self
@@ -344,7 +355,13 @@ class Beam:
         return mesh_of([self])
 
     def __repr__(self) -> str:
-        made = "" if self.section is None else f", {self.section!r}" if not callable(self.section) else ""
+        made = (
+            ""
+            if self.section is None
+            else f", {self.section!r}"
+            if not callable(self.section)
+            else ""
+        )
         return (
             f"Beam(length {self.length:g}{made}, {self.nodes} nodes, "
             f"ends {self.ends[0].kind} and {self.ends[1].kind}, mass {self.mass:g})"
@@ -387,7 +404,9 @@ def _array(what: str, given: Any, expected: str) -> np.ndarray:
     try:
         found = np.array(given, dtype=float)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{what} cannot be read", expected=expected, received=repr(given)[:80]) from error
+        raise InputError(
+            f"{what} cannot be read", expected=expected, received=repr(given)[:80]
+        ) from error
     if not np.all(np.isfinite(found)):
         raise InputError(f"{what} is not finite", expected=expected, received=repr(given)[:80])
     return found
