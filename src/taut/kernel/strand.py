@@ -132,10 +132,10 @@ def _text(medium: Medium, layout: Layout, stride: int, scheme: Scheme, stage: st
     key = (medium, layout.key(), stride, scheme.key, stage, features)
     if key not in _TEXTS:
         if stage in EDGE_STAGES:
-            place = (Edge if medium.whole is None else MixedEdge)(layout, medium)
+            place = Edge(layout, medium) if medium.whole is None else MixedEdge(layout, medium)
             if stage == "pull":
                 place.pull(place.chi, exact=scheme.posed)
-            elif stage == "count":
+            elif isinstance(place, MixedEdge) and stage == "count":
                 place.count()
             else:
                 scheme.edge(place)

@@ -12,9 +12,9 @@ places of earlier blocks are then already written.
 
 An equation x = f(x) that is close to x = const (a bracket times a time step) is solved by repeating
 it: the error falls by a factor q each time, which is small where a step is short against the
-rotation.  Changes are measured by weighted squares, which make angular and linear entries alike.  It
-stops when the next change, δ²/δ_before, would be below round-off, or when changes are as small as
-rounding and fall no more.
+rotation.  Changes are measured by weighted squares, which make angular and linear entries alike.
+It stops when the next change, δ²/δ_before, would be below round-off, or when changes are as small
+as rounding and fall no more.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def sweep_code(sweep: Sweep, lanes: int, stride: int | None = None) -> str:
 
 
 def _begun(repeat: Repeat, symbols: list[SX]) -> ca.Function:
-    """Two repetitions without a question, the change in the second, and what changes are held to."""
+    """Two repetitions without a question, the change in the second, and limits of changes."""
     first = ca.substitute(repeat.next, repeat.unknown, repeat.start)
     second = ca.substitute(repeat.next, repeat.unknown, first)
     change = second - first

@@ -6,10 +6,10 @@ is counted with the momentum at t_n, V_n was left by the edges one step before),
 balance E_n − E_0 − work, of which the books are kept; the work of loads is the sum of h(P_n +
 P_{n+1})/2, P being their power.
 
-A line that does not fit into the cache is swept in tiles: a block of nodes makes `DEPTH` steps before
-the next block is fetched.  Since a node needs its two edges and an edge its two nodes, the block
-moves one node to the left with every step; in that order everything is found at its time, in place,
-and each number is computed from the same numbers as without tiles.
+A line that does not fit into the cache is swept in tiles: a block of nodes makes `DEPTH` steps
+before the next block is fetched.  Since a node needs its two edges and an edge its two nodes, the
+block moves one node to the left with every step; in that order everything is found at its time, in
+place, and each number is computed from the same numbers as without tiles.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from numba import njit
 from taut.march.call import call_map, call_sweep
 from taut.march.loop import (
     BLOCK_LENGTH,
-    BLOCKS_FULL,
     BOOKS,
     ERROR_SUM,
     IN_BLOCK,
@@ -44,7 +43,9 @@ STORED = ("seen", "chi", "turn", "place")
 def swept(calls, rows, stride, par, sums):
     """Make the sweeps of a stage; −1, or the first place that failed."""
     for i in range(calls.shape[0]):
-        failed = call_sweep(calls[i, 0], rows, stride, par, calls[i, 1], calls[i, 2], sums)
+        failed = call_sweep(  # pyright: ignore[reportCallIssue]
+            calls[i, 0], rows, stride, par, calls[i, 1], calls[i, 2], sums
+        )
         if failed >= 0:
             return failed
     return -1
@@ -56,7 +57,9 @@ def swept_within(calls, rows, stride, par, sums, low, high):
     for i in range(calls.shape[0]):
         first, last = max(calls[i, 1], low), min(calls[i, 2], high)
         if first < last:
-            failed = call_sweep(calls[i, 0], rows, stride, par, first, last, sums)
+            failed = call_sweep(  # pyright: ignore[reportCallIssue]
+                calls[i, 0], rows, stride, par, first, last, sums
+            )
             if failed >= 0:
                 return failed
     return -1
@@ -126,7 +129,9 @@ def loaded(rows, t, address, scratch, targets, base):
     if many == 0:
         return -1
     scratch[0] = t
-    call_map(address, scratch.ctypes.data, scratch.ctypes.data + 8)
+    call_map(  # pyright: ignore[reportCallIssue]
+        address, scratch.ctypes.data, scratch.ctypes.data + 8
+    )
     for i in range(many):
         for k in range(6):
             rows[targets[i, 0] + k, targets[i, 1]] = base[i, k]
@@ -146,7 +151,9 @@ def aimed(rows, t, address, scratch, targets):
     if many == 0:
         return -1
     scratch[0] = t
-    call_map(address, scratch.ctypes.data, scratch.ctypes.data + 8)
+    call_map(  # pyright: ignore[reportCallIssue]
+        address, scratch.ctypes.data, scratch.ctypes.data + 8
+    )
     for i in range(many):
         for k in range(7):
             value = scratch[1 + 7 * i + k]
@@ -189,31 +196,35 @@ def stored(rows, margin, count, layout, target):
 
 
 @njit(nogil=True, cache=True)
-def march(
-    rows, origin, par, stages, joints, turns, halo_nodes, halo_edges, load_map, scratch, targets,
-    base, aim_map, aim_scratch, aims, books, energies, store, layout, row, t0, h, first, count, every, margin, nodes
-):  # fmt: skip
-    """Make `count` steps, numbers `first` … `first + count − 1`.
+def march(strand, stages, ties, loads, aims, books, energies, store, layout, row, clock, margin):
+    """Make steps.
 
     Parameters
     ----------
-    rows, origin, par : the strand's numbers, the address of its column 0, its slots
-    stages : tuple of three arrays of (address, first, last)
+    strand : (rows, origin, par, nodes)
+        The numbers, the address of column 0, the slots, the number of nodes.
+    stages : three arrays of (address, first, last)
         What is shown, nodes, edges.
-    joints, turns : ndarray, shapes (…, 2), (…, 7)
-        Leader and follower with rotation matrix … see `led`.
-    energies : ndarray
-        V at the beginning, which is carried on.
-    store : ndarray, shape (rows, …, nodes)
+    ties : (joints, turns, halo of nodes, halo of edges)
+        See `led` and `copied`.
+    loads, aims : see `loaded`, `aimed`
+    books, energies : ndarray
+        `energies[0]` is V at the beginning, and is carried on.
+    store, layout, row : ndarray, shape (rows, …, nodes); see `stored`; the next row
+    clock : (t0, h, first, count, every)
+        Steps number first … first + count − 1 at t0 + k h.
 
     Returns
     -------
     (steps made, next row, code, place)
     """
+    rows, origin, par, nodes = strand
+    joints, turns, halo_nodes, halo_edges = ties
+    t0, h, first, count, every = clock
     show, move, bend = stages
     stride = rows.shape[1]
     sums = np.zeros(4)
-    alone = joints.size + halo_nodes.size + targets.size + aims.size == 0
+    alone = joints.size + halo_nodes.size + loads[2].size + aims[2].size == 0
     k, end = first, first + count
     while k < end:
         if alone and k % every != 0:
@@ -230,10 +241,10 @@ def march(
                 return k - first, row, code, place
             continue
         t = t0 + k * h
-        bad = loaded(rows, t, load_map, scratch, targets, base)
+        bad = loaded(rows, t, *loads)
         if bad >= 0:
             return k - first, row, BAD_LOAD, bad
-        bad = aimed(rows, t + h, aim_map, aim_scratch, aims)
+        bad = aimed(rows, t + h, *aims)
         if bad >= 0:
             return k - first, row, BAD_AIM, bad
         gathered(rows, joints, turns, margin)

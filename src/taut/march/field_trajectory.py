@@ -98,7 +98,7 @@ class FieldTrajectory:
 
     @cached_property
     def stress(self) -> np.ndarray:
-        """n = h_γ on the edges, shape (N, edges, n): of beams moments and forces."""
+        """Stress n = h_γ on the edges, shape (N, edges, n): of beams moments and forces."""
         if self.mesh is None:
             return self._values.stress
         return np.einsum("eij,tej->tei", self.mesh.stiffness, self.strain)
