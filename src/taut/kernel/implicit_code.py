@@ -10,7 +10,13 @@ Beyond what explicit schemes read and write there are the rows
     other     forces on a node from elsewhere: held ends, nodes that follow it
     damping   of an edge, a time (a row or a slot)
 
-and `SWEEPS` are the maps over nodes and edges that one step is made of.
+and for damping in a step of its own
+
+    slow      the mean velocity
+    drag_left, drag_right   forces of an edge on both ends
+    span      a slot: the time over which it acts
+
+`SWEEPS` are the maps over nodes and edges that a step is made of.
 """
 
 from __future__ import annotations
@@ -24,10 +30,12 @@ from casadi import SX
 from taut.kernel.native import Native, compiled, lanes
 from taut.kernel.places import Edge, Layout, Medium, Node, _back, _forth
 from taut.kernel.sweep_code import sweep_code
+from taut.methods.fields.damping import Damping
 
 SWEEPS = ("pull", "pull_slopes", "balance", "balance_slopes", "settle", "edge", "node")
 PULL, PULL_SLOPES, BALANCE, BALANCE_SLOPES, SETTLE, EDGE, NODE = range(len(SWEEPS))
 ROWS = {"gap": 6, "own": 36, "slope": 144, "other": 6, "weight": 1}
+DAMPING_ROWS = {**ROWS, "slow": 6, "drag_left": 6, "drag_right": 6}
 
 
 def _lower(matrix: np.ndarray) -> tuple[SX, SX]:
@@ -157,9 +165,6 @@ class ImplicitNode(Node):
     def work(self, given: SX) -> None:
         self._given = given
 
-    def gap(self, value: SX) -> None:
-        self.write("gap", value)
-
     def now(self, momentum: SX) -> None:
         """Count energies after the step, and the work of the loads in it."""
         kinetic = self.medium.kinetic(momentum, self._data)
@@ -182,8 +187,43 @@ class ImplicitNode(Node):
         return -found
 
 
+class DampedEdge(ImplicitEdge):
+    """An edge that is damped at fixed poses."""
+
+    slow = property(lambda self: (self.read("slow"), self.read("slow", 1)))
+    span = property(lambda self: self.read("span"))
+
+    def viscous(self, rate: SX) -> SX:
+        """The stress D χ̇."""
+        return ca.mtimes(self.viscosity, rate)
+
+    @property
+    def viscosity(self) -> SX:
+        density, strain = self._energy()
+        return self._damping * ca.hessian(density, strain)[0]
+
+    def lose(self, rate: SX) -> None:
+        """Count what is dissipated."""
+        self._sums.append(self.span * ca.dot(rate, self.viscous(rate)) / self.per_length)
+
+
+class DampedNode(ImplicitNode):
+    """A node that is damped at fixed poses."""
+
+    slow = property(lambda self: self.read("slow"))
+    span = property(lambda self: self.read("span"))
+
+    @property
+    def drag(self) -> SX:
+        return self.read("drag_left") + self.read("drag_right", -1) + self.read("other")
+
+
 class Sweeps:
-    """The compiled sweeps of an implicit scheme.
+    """Compiled sweeps.
+
+    Parameters
+    ----------
+    scheme : EnergyMomentumBeam or Damping
 
     Attributes
     ----------
@@ -200,17 +240,17 @@ class Sweeps:
 
 def sweeps(scheme: Any, layout: Layout, medium: Medium) -> list[Any]:
     """What the sweeps do, in the order of `SWEEPS`."""
+    damped = isinstance(scheme, Damping)
+    edge, node = (DampedEdge, DampedNode) if damped else (ImplicitEdge, ImplicitNode)
+    unknown = "slow" if damped else "zeta"
     found = []
     for name in SWEEPS:
-        place = (ImplicitEdge if name in ("pull", "pull_slopes", "edge") else ImplicitNode)(
-            layout, medium
-        )
+        place = (edge if name in ("pull", "pull_slopes", "edge") else node)(layout, medium)
         if name == "settle":
-            _settle(place)
+            _settle(place, unknown)
         elif name == "balance_slopes":
             scheme.balance(place)
-            left = place.read("gap")
-            own = ca.densify(ca.jacobian(left, place.read("zeta")))
+            own = ca.densify(ca.jacobian(place.read("gap"), place.read(unknown)))
             place.write("own", own.T.reshape((36, 1)))
         else:
             getattr(scheme, name)(place)
@@ -218,9 +258,9 @@ def sweeps(scheme: Any, layout: Layout, medium: Medium) -> list[Any]:
     return found
 
 
-def _settle(at: Any) -> None:
+def _settle(at: Any, unknown: str) -> None:
     """Take the change from the velocity; count both, with angles times the spacing as lengths."""
     change, scale = at.read("gap"), at.read("spacing") ** 2
-    after = at.zeta - change
+    after = at.read(unknown) - change
     at._sums += [scale * ca.sumsqr(x[:3]) + ca.sumsqr(x[3:]) for x in (change, after)]
-    at.zeta = after
+    at.write(unknown, after)

@@ -8,8 +8,35 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from taut.kernel.blocks import SIZE
+from taut.kernel.blocks import SIZE, factorise
+from taut.kernel.implicit_code import BALANCE, BALANCE_SLOPES, PULL, PULL_SLOPES
 from taut.kernel.sweep_code import MARGIN
+from taut.march.call import call_sweep
+from taut.march.codes import DONE, HALF_TURN, NOT_FINITE, SINGULAR
+from taut.march.finish import pull
+from taut.march.special import frames
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def balance(c, special, rows, par, room, h, slopes):
+    """Forces and balances at the velocities in `rows`, or why there are none.
+
+    With slopes, factors of Newton's matrix too.
+    """
+    stride, count, sums = rows.shape[1], c.unknown.shape[0], room.sums
+    base, numbers = rows.ctypes.data + 8 * MARGIN, par.ctypes.data
+    pull(c, rows, par, sums, PULL_SLOPES if slopes else PULL)
+    if sums[0] > 0.0:
+        return HALF_TURN
+    way = c.address[BALANCE_SLOPES if slopes else BALANCE]
+    call_sweep(way, base, stride, numbers, 0, count, sums.ctypes.data)
+    frames(special, rows, c.zeta, c.turn, c.gap, h)
+    gather(c, special, rows, room.x)
+    if slopes:
+        assemble(c, special, rows, room.blocks)
+        if factorise(c.pattern, room.blocks, room.pivots) >= 0:
+            return SINGULAR if np.isfinite(room.x.sum()) else NOT_FINITE
+    return DONE
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

@@ -20,18 +20,19 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from taut.kernel.blocks import SIZE, Pattern, factorise, solve
-from taut.kernel.implicit_code import BALANCE, BALANCE_SLOPES, PULL, PULL_SLOPES, SETTLE
+from taut.kernel.blocks import SIZE, Pattern, solve
+from taut.kernel.implicit_code import SETTLE
 from taut.kernel.sweep_code import MARGIN
-from taut.march.assembly import assemble, gather, scatter
+from taut.march.approach import LIMIT, approach
+from taut.march.assembly import balance, scatter
 from taut.march.call import call_sweep
+from taut.march.codes import DONE, NOT_FINITE, SLOW
 from taut.march.finish import clear, finish
-from taut.march.special import frames, impose
+from taut.march.special import impose
 
-DONE, SLOW, HALF_TURN, NOT_FINITE, SINGULAR = 0, 1, 2, 3, 4
-LIMIT = 40  # iterations
 COST = 4.0  # of a factorisation, in iterations
 TOLERANCE = 2e-15  # of the velocities
+SMALL = 2e-17  # strains that a step need not care for
 NEAR = 1e-10  # of the velocities: changes that small may be round-off
 PAUSE = 16  # steps that start with new factors after old ones have not paid
 
@@ -122,13 +123,16 @@ def advance(c, special, rows, par, room, notes, energy):
     if notes[STEP] != par[c.step]:
         notes[STEP], notes[KEPT], notes[KAPPA], notes[ALONG] = par[c.step], 0.0, 0.0, 0.0
     clear(c, special, rows)
-    code = SLOW
-    for attempt in range(2):  # the second: from the last velocity, with new factors all the way
-        guess(c, rows, notes[ALONG] * (1 - attempt))
-        code = newton(c, special, rows, par, room, notes, attempt == 1)
+    guess(c, rows, notes[ALONG])
+    code = newton(c, special, rows, par, room, notes, par[c.step])
+    if code != DONE:  # once more, from the last velocity, with care
+        guess(c, rows, 0.0)
+        notes[KEPT], notes[PAUSED] = 0.0, PAUSE
+        code, made = approach(c, special, rows, par, room, par[c.step])
+        notes[ITERATIONS] += made
+        notes[FACTORS] += made
         if code == DONE:
-            break
-        notes[PAUSED] = PAUSE
+            code = newton(c, special, rows, par, room, notes, par[c.step])
     if code != DONE:
         guess(c, rows, 0.0)
         notes[KEPT] = 0.0
@@ -164,37 +168,28 @@ def judge(c, rows):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def newton(c, special, rows, par, room, notes, always):
-    """Find the velocities; `DONE` or why not.  With `always`, new factors in every iteration."""
-    h, stride, count = par[c.step], rows.shape[1], c.unknown.shape[0]
+def newton(c, special, rows, par, room, notes, h):
+    """Find the velocities; `DONE` or why not.  Poses that stay where they are have h = 0."""
+    stride, count = rows.shape[1], c.unknown.shape[0]
     base, numbers, sums = rows.ctypes.data + 8 * MARGIN, par.ctypes.data, room.sums
-    kept = notes[KEPT] == 1.0 and not always
+    kept = notes[KEPT] == 1.0
     if kept and notes[PAUSED] > 0.0:
         notes[PAUSED] -= 1.0
         kept = False
-    old, fresh, before = kept, False, 0.0  # factors of an earlier step; of this iterate
-    small = 2.2e-16 * c.spacing / h * np.sqrt(count)
+    old, fresh = kept, False  # factors of an earlier step; of the last iterate
+    before, before_with = 0.0, 0.0  # the last change, and the last one with the same factors
+    small = SMALL * c.spacing / h * np.sqrt(count) if h > 0.0 else 0.0
     impose(special, rows, c.zeta, c.turn, h)
     for _ in range(LIMIT):
         new = not kept
-        sums[:] = 0.0
-        way = c.address[PULL_SLOPES if new else PULL]
-        for b in range(c.spans.shape[0]):
-            first, last = c.spans[b, 0], c.spans[b, 1] - 1
-            call_sweep(way, base, stride, numbers, first, last, sums.ctypes.data)
-        if sums[0] > 0.0:
-            return HALF_TURN
-        way = c.address[BALANCE_SLOPES if new else BALANCE]
-        call_sweep(way, base, stride, numbers, 0, count, sums.ctypes.data)
-        frames(special, rows, c.zeta, c.turn, c.gap, h)
-        gather(c, special, rows, room.x)
         if new:
-            notes[KEPT] = 0.0
-            assemble(c, special, rows, room.blocks)
-            if factorise(c.pattern, room.blocks, room.pivots) >= 0:
-                return SINGULAR if np.isfinite(room.x.sum()) else NOT_FINITE
+            notes[KEPT], before_with = 0.0, 0.0
+        code = balance(c, special, rows, par, room, h, new)
+        if code != DONE:
+            return code
+        if new:
             notes[FACTORS] += 1.0
-            notes[KEPT], kept, fresh, before = 1.0, True, True, 0.0
+            notes[KEPT], kept, fresh = 1.0, True, True
         solve(c.pattern, room.blocks, room.pivots, room.x)
         scatter(c, special, rows, room.x)
         sums[:] = 0.0
@@ -205,22 +200,22 @@ def newton(c, special, rows, par, room, notes, always):
         if not (np.isfinite(moved) and np.isfinite(size)):
             return NOT_FINITE
         enough = TOLERANCE * size + small
-        left, rate, noise = moved, 1.0, False
-        if before > 0.0:
-            rate = moved / before
+        left, rate = moved, 1.0
+        if before_with > 0.0:
+            rate = moved / before_with
             if fresh:  # the second change with new factors tells how curved it all is
-                notes[KAPPA], fresh = rate / before, False
+                notes[KAPPA], fresh = rate / before_with, False
             left = moved * rate / (1.0 - rate) if rate < 1.0 else moved
-            noise = rate > 0.25 and moved < NEAR * size + 100.0 * small
         elif new and notes[KAPPA] > 0.0:
             left = moved * min(1.0, 8.0 * notes[KAPPA] * moved)
-        if left <= enough or moved <= enough or noise:
+        noise = moved > 0.25 * before and moved < NEAR * size + 100.0 * small
+        if left <= enough or moved <= enough or (before > 0.0 and noise):
             return DONE
-        if always or (before > 0.0 and not pays(left, rate, enough, notes[KAPPA])):
+        if before_with > 0.0 and not pays(left, rate, enough, notes[KAPPA]):
             kept = False
             if old:
                 notes[PAUSED], old = PAUSE, False
-        before = moved
+        before = before_with = moved
     return SLOW
 
 

@@ -26,14 +26,33 @@ def clear(c, special, rows):
 @njit(nogil=True, cache=True, error_model="numpy")
 def finish(c, special, rows, par, room, energy):
     """Strains, momenta and poses after the step, with the velocities that were found."""
-    h, stride, count = par[c.step], rows.shape[1], c.unknown.shape[0]
-    base, numbers, sums = rows.ctypes.data + 8 * MARGIN, par.ctypes.data, room.sums
-    at = sums.ctypes.data
-    sums[:] = 0.0
-    way = c.address[EDGE]
-    for b in range(c.spans.shape[0]):
-        call_sweep(way, base, stride, numbers, c.spans[b, 0], c.spans[b, 1] - 1, at)
+    h, count, sums = par[c.step], c.unknown.shape[0], room.sums
+    base, stride, numbers = rows.ctypes.data + 8 * MARGIN, rows.shape[1], par.ctypes.data
+    pull(c, rows, par, sums, EDGE)
     energy[ELASTIC], energy[DISSIPATED] = sums[1], sums[2]
+    energy[HELD] = bind(c, special, rows, par, sums, h, h)
+    sums[:] = 0.0
+    call_sweep(c.address[NODE], base, stride, numbers, 0, count, sums.ctypes.data)
+    energy[KINETIC], energy[GRAVITY], energy[WORK] = sums[0], sums[1], sums[2]
+    for n in range(special.node.shape[0]):
+        if special.leader[n] >= 0:
+            lead(c, special, rows, n)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def pull(c, rows, par, sums, which):
+    """A sweep over the edges of all beams; `sums` are made anew."""
+    base, stride, numbers = rows.ctypes.data + 8 * MARGIN, rows.shape[1], par.ctypes.data
+    sums[:] = 0.0
+    for b in range(c.spans.shape[0]):
+        first, last = c.spans[b, 0], c.spans[b, 1] - 1
+        call_sweep(c.address[which], base, stride, numbers, first, last, sums.ctypes.data)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def bind(c, special, rows, par, sums, h, time):
+    """Forces of followers on their leaders, and of holds; the work of holds over a time."""
+    base, stride, numbers = rows.ctypes.data + 8 * MARGIN, rows.shape[1], par.ctypes.data
     for n in range(special.node.shape[0]):
         if special.leader[n] < 0:
             continue
@@ -43,19 +62,14 @@ def finish(c, special, rows, par, room, energy):
                 for k in range(3):
                     force = rows[c.left + part + k, j] + rows[c.right + part + k, j - 1]
                     rows[c.other + part + i, other] += special.turn[n, i, k] * force
-    energy[HELD] = 0.0
     frames(special, rows, c.zeta, c.turn, c.gap, h)
+    work = 0.0
     for n in range(special.node.shape[0]):
         if special.leader[n] < 0:
             node = special.node[n]
-            call_sweep(c.address[BALANCE], base, stride, numbers, node, node + 1, at)
-            energy[HELD] += react(c, special, rows, n, h)
-    sums[:] = 0.0
-    call_sweep(c.address[NODE], base, stride, numbers, 0, count, at)
-    energy[KINETIC], energy[GRAVITY], energy[WORK] = sums[0], sums[1], sums[2]
-    for n in range(special.node.shape[0]):
-        if special.leader[n] >= 0:
-            lead(c, special, rows, n)
+            call_sweep(c.address[BALANCE], base, stride, numbers, node, node + 1, sums.ctypes.data)
+            work += react(c, special, rows, n, time)
+    return work
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

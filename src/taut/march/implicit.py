@@ -17,6 +17,7 @@ from taut.fields.mesh import Mesh
 from taut.kernel.implicit_code import Sweeps
 from taut.kernel.sweep_code import MARGIN
 from taut.lie import SE3, SO3
+from taut.march.codes import FAILURES
 from taut.march.coupled import NOTES, advance
 from taut.march.finish import SUMS
 from taut.march.implicit_plan import (
@@ -29,13 +30,6 @@ from taut.march.implicit_plan import (
 )
 from taut.methods.fields.implicit import EnergyMomentumBeam
 from taut.model.symbols import t
-
-FAILURES = {
-    1: "Newton's method did not converge",
-    2: "two neighbouring nodes are turned against each other by half a turn",
-    3: "a number is not finite",
-    4: "Newton's matrix is singular",
-}
 
 
 class ImplicitRun:

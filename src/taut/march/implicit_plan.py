@@ -16,19 +16,28 @@ from taut.lie import SO3, se3
 from taut.march.coupled import Coupling, Room
 from taut.march.special import FIXED, PATH, Special
 
-EDGE_ROWS = ("chi", "left", "right", "slope", "stiffness", "reference", "per_length", "damping")
+ROW_NAMES = (
+    "zeta", "last", "change", "gap", "own", "slope", "left", "right", "other", "turn", "place",
+)  # fmt: skip
+EDGE_ROWS = (
+    "chi", "left", "right", "drag_left", "drag_right", "slope", "stiffness", "reference",
+    "per_length", "damping",
+)  # fmt: skip
 
 
-def layout_of(mesh: Mesh) -> tuple[Layout, dict[str, np.ndarray]]:
-    """Rows and slots, and what is in those that never change."""
+def layout_of(mesh: Mesh, rows: dict[str, int] = ROWS) -> tuple[Layout, dict[str, np.ndarray]]:
+    """Rows and slots, and what is in those that never change.
+
+    `rows` are those of `taut.kernel.implicit_code`.
+    """
     layout, data = Layout(), {}
     for name, size in dict(
         mu=6, zeta=6, last=6, change=6, turn=4, place=3, chi=6, left=6, right=6, share=1
     ).items():
         layout.row(name, size)
-    for name, size in ROWS.items():
+    for name, size in rows.items():
         layout.row(name, size)
-    for name in {"follower" if load.follower else "dead" for load in mesh.loads}:
+    for name in sorted({"follower" if load.follower else "dead" for load in mesh.loads}):
         layout.row(name, 6)
     followers = [joint.follower for joint in mesh.joints]
     weight = mesh.weight.copy()
@@ -36,6 +45,8 @@ def layout_of(mesh: Mesh) -> tuple[Layout, dict[str, np.ndarray]]:
     data["weight"] = weight[None]
     data["share"] = np.where(weight > 0, 1 / np.where(weight > 0, weight, 1.0), 0.0)[None]
     layout.slot("step", 1)
+    if "slow" in rows:
+        layout.slot("span", 1)
     layout.slot("spacing", 1)
     data["spacing"] = mesh.spacing[mesh.alive].min(keepdims=True)
     if np.any(mesh.gravity):
@@ -87,8 +98,18 @@ def medium_of() -> Medium:
     )  # fmt: skip
 
 
-def coupling_of(mesh: Mesh, layout: Layout, address: np.ndarray) -> Coupling:
-    """How the nodes of a mesh are coupled; `address` as in `taut.kernel.implicit_code.Sweeps`."""
+def coupling_of(
+    mesh: Mesh, layout: Layout, address: np.ndarray, *, damping: bool = False
+) -> Coupling:
+    """How the nodes of a mesh are coupled.
+
+    Parameters
+    ----------
+    address : ndarray
+        As in `taut.kernel.implicit_code.Sweeps`.
+    damping : bool
+        Whether it is for `taut.march.damping.damp`.
+    """
     count = mesh.nodes
     leader = np.arange(count)
     for joint in mesh.joints:
@@ -108,18 +129,15 @@ def coupling_of(mesh: Mesh, layout: Layout, address: np.ndarray) -> Coupling:
     special = np.full(count, -1, dtype=np.int64)
     nodes = _special_nodes(mesh)
     special[nodes] = np.arange(len(nodes))
-    at = {
-        name: layout.rows[name][0]
-        for name in (
-            "zeta", "last", "change", "gap", "own", "slope", "left", "right", "other", "turn",
-            "place",
-        )
-    }  # fmt: skip
+    names = {name: name for name in ROW_NAMES}
+    if damping:
+        names |= dict.fromkeys(("zeta", "last", "change"), "slow")
+        names |= {"left": "drag_left", "right": "drag_right"}
     return Coupling(
         address=address,
-        step=layout.slots["step"][0],
+        step=layout.slots["span" if damping else "step"][0],
         spacing=float(mesh.spacing[mesh.alive].min()),
-        **at,
+        **{name: layout.rows[row][0] for name, row in names.items()},
         spans=np.array([(x.start, x.stop) for x in mesh.spans], dtype=np.int64),
         unknown=p.place[number],
         slots=slots,

@@ -123,7 +123,7 @@ class EnergyMomentumBeam(Scheme):
         zeta = at.zeta
         m = at.inertia(zeta)
         own = m - at.mu - (0.5 * at.h) * at.dual(zeta, m)
-        at.gap(at.weight * own - (0.5 * at.h) * (at.edges + self._loads(at)))
+        at.write("gap", at.weight * own - (0.5 * at.h) * (at.edges + self._loads(at)))
 
     def node(self, at: Place) -> None:
         """Momentum and pose after the step: (1 + b×)m̄ = m + ½h(F + loads), m' = 2m̄ − m.
