@@ -2,7 +2,7 @@
 
 Nodes of beams are coupled to their neighbours, so the matrix of a step has one row of blocks per
 node and one block per edge.  Nodes are eliminated by minimum degree: along a beam from its end,
-which makes no fill (block Thomas), and joints last.  With D_k the pivot block and U_kj = D_k⁻¹A_kj,
+which makes no fill (block Thomas), and joints late.  With D_k the pivot block and U_kj = D_k⁻¹A_kj,
 
     A_ij ← A_ij − A_ik U_kj        for all i, j after k,
 
