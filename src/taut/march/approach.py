@@ -1,4 +1,8 @@
-"""The way to velocities from afar, where Newton's method has failed."""
+"""The way to velocities from afar, where Newton's method has failed: by steps that grow.
+
+The equations of a very short step are almost linear, and their solution is the velocity at the
+start.  As the step grows to its full size the solution changes continuously, and is followed.
+"""
 
 from __future__ import annotations
 
@@ -11,63 +15,84 @@ from taut.march.assembly import balance, scatter
 from taut.march.codes import DONE, NOT_FINITE, SLOW
 from taut.march.special import impose
 
-LIMIT = 40  # iterations
+FIRST = 1e-3  # of the step: the shortest one
+GROWTH = 4.0  # from one to the next, at most
+LEAST = 1.001  # growth that is too slow
+CLOSE = 1e-6  # of the velocities: near enough to go on
+ITERATIONS = 12
+LIMIT = 100  # steps on the way
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def approach(c, special, rows, par, room, h):
-    """Come near to the velocities with new factors and shortened changes.
-
-    A change λδ is taken if the next one with the same factors is below 1 − λ/4 of δ (Deuflhard
-    2011, the natural monotonicity test).
-    """
-    count = c.unknown.shape[0]
-    at, change = np.empty((SIZE, count)), np.empty((SIZE, count))
-    part, made = 1.0, 0
-    impose(special, rows, c.zeta, c.turn, h)
+def approach(c, special, rows, par, room):
+    """Come near to the velocities; `DONE` or why not, and the number of factorisations."""
+    whole, count = par[c.step], c.unknown.shape[0]
+    before, here = np.empty((SIZE, count)), np.empty((SIZE, count))
+    keep(c, rows, here)
+    made, growth = 0, GROWTH
+    h_before, h_here, h = 0.0, 0.0, FIRST * whole
+    code = SLOW
     for _ in range(LIMIT):
-        code = balance(c, special, rows, par, room, h, True)
-        if code != DONE:
-            return code, made
-        made += 1
-        solve(c.pattern, room.blocks, room.pivots, room.x)
-        scatter(c, special, rows, room.x)
-        size = length(c, rows)
-        if not np.isfinite(size):
-            return NOT_FINITE, made
+        along = (h - h_here) / (h_here - h_before) if h_before > 0.0 else 0.0
         for i in range(SIZE):
             for j in range(count):
-                at[i, j] = rows[c.zeta + i, MARGIN + j]
-                change[i, j] = rows[c.gap + i, MARGIN + j]
-        next_size = np.inf
-        while True:
-            for i in range(SIZE):
-                for j in range(count):
-                    rows[c.zeta + i, MARGIN + j] = at[i, j] - part * change[i, j]
-            impose(special, rows, c.zeta, c.turn, h)
-            code = balance(c, special, rows, par, room, h, False)
-            if code == DONE:
-                solve(c.pattern, room.blocks, room.pivots, room.x)
-                scatter(c, special, rows, room.x)
-                next_size = length(c, rows)
-                if next_size <= (1.0 - 0.25 * part) * size:
-                    break
-            part *= 0.5
-            if part < 1e-3:
-                return (SLOW if code == DONE else code), made
-        if part == 1.0 and next_size < 0.1 * size:
-            return DONE, made
-        part = min(1.0, 2.0 * part)
-    return SLOW, made
+                guess = here[i, j]
+                if along > 0.0:
+                    guess += min(1.0, along) * (guess - before[i, j])
+                rows[c.zeta + i, MARGIN + j] = guess
+        par[c.step] = h
+        code, iterations = pursue(c, special, rows, par, room, h)
+        made += iterations
+        if code == DONE:
+            if h == whole:
+                break
+            h_before, h_here, growth = h_here, h, min(GROWTH, growth * growth)
+            before, here = here, before
+            keep(c, rows, here)
+        elif h_here == 0.0:
+            h /= GROWTH * GROWTH
+        else:
+            growth = np.sqrt(growth)
+            if growth < LEAST:
+                break
+        h = min(whole, (h_here if h_here > 0.0 else h) * growth)
+    par[c.step] = whole
+    return code, made
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def length(c, rows):
-    """The size of a change of velocities, with angles times the spacing as lengths."""
-    total = 0.0
+def keep(c, rows, out):
+    """Copy the velocities."""
     for i in range(SIZE):
-        scale = c.spacing * c.spacing if i < 3 else 1.0
-        gap = rows[c.gap + i]
-        for j in range(MARGIN, MARGIN + c.unknown.shape[0]):
-            total += scale * gap[j] * gap[j]
-    return np.sqrt(total)
+        for j in range(out.shape[1]):
+            out[i, j] = rows[c.zeta + i, MARGIN + j]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def pursue(c, special, rows, par, room, h):
+    """Newton's method with new factors in every iteration; `DONE` or why not, and their number."""
+    before, count = np.inf, c.unknown.shape[0]
+    impose(special, rows, c.zeta, c.turn, h)
+    for iteration in range(ITERATIONS):
+        code = balance(c, special, rows, par, room, h, True)
+        if code != DONE:
+            return code, iteration + 1
+        solve(c.pattern, room.blocks, room.pivots, room.x)
+        scatter(c, special, rows, room.x)
+        moved, size = 0.0, 0.0
+        for i in range(SIZE):
+            scale = c.spacing * c.spacing if i < 3 else 1.0
+            zeta, gap = rows[c.zeta + i], rows[c.gap + i]
+            for j in range(MARGIN, MARGIN + count):
+                zeta[j] -= gap[j]
+                moved += scale * gap[j] * gap[j]
+                size += scale * zeta[j] * zeta[j]
+        impose(special, rows, c.zeta, c.turn, h)
+        if not np.isfinite(moved):
+            return NOT_FINITE, iteration + 1
+        if moved <= CLOSE * CLOSE * size:
+            return DONE, iteration + 1
+        if iteration > 1 and moved > 4.0 * before:
+            return SLOW, iteration + 1
+        before = moved
+    return SLOW, ITERATIONS

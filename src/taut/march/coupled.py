@@ -23,13 +23,14 @@ from numba import njit
 from taut.kernel.blocks import SIZE, Pattern, solve
 from taut.kernel.implicit_code import SETTLE
 from taut.kernel.sweep_code import MARGIN
-from taut.march.approach import LIMIT, approach
+from taut.march.approach import approach
 from taut.march.assembly import balance, scatter
 from taut.march.call import call_sweep
 from taut.march.codes import DONE, NOT_FINITE, SLOW
 from taut.march.finish import clear, finish
 from taut.march.special import impose
 
+LIMIT = 30  # iterations
 COST = 4.0  # of a factorisation, in iterations
 TOLERANCE = 2e-15  # of the velocities
 SMALL = 2e-17  # strains that a step need not care for
@@ -125,10 +126,10 @@ def advance(c, special, rows, par, room, notes, energy):
     clear(c, special, rows)
     guess(c, rows, notes[ALONG])
     code = newton(c, special, rows, par, room, notes, par[c.step])
-    if code != DONE:  # once more, from the last velocity, with care
+    if code != DONE:  # once more, with care
         guess(c, rows, 0.0)
+        code, made = approach(c, special, rows, par, room)
         notes[KEPT], notes[PAUSED] = 0.0, PAUSE
-        code, made = approach(c, special, rows, par, room, par[c.step])
         notes[ITERATIONS] += made
         notes[FACTORS] += made
         if code == DONE:
@@ -211,6 +212,8 @@ def newton(c, special, rows, par, room, notes, h):
         noise = moved > 0.25 * before and moved < NEAR * size + 100.0 * small
         if left <= enough or moved <= enough or (before > 0.0 and noise):
             return DONE
+        if new and before > 0.0 and moved > 2.0 * before:
+            return SLOW
         if before_with > 0.0 and not pays(left, rate, enough, notes[KAPPA]):
             kept = False
             if old:
