@@ -43,7 +43,7 @@ STORED = ("seen", "chi", "turn", "place")
 def swept(calls, rows, stride, par, sums):
     """Make the sweeps of a stage; −1, or the first place that failed."""
     for i in range(calls.shape[0]):
-        failed = call_sweep(  # pyright: ignore[reportCallIssue]
+        failed = call_sweep(
             calls[i, 0], rows, stride, par, calls[i, 1], calls[i, 2], sums
         )
         if failed >= 0:
@@ -57,7 +57,7 @@ def swept_within(calls, rows, stride, par, sums, low, high):
     for i in range(calls.shape[0]):
         first, last = max(calls[i, 1], low), min(calls[i, 2], high)
         if first < last:
-            failed = call_sweep(  # pyright: ignore[reportCallIssue]
+            failed = call_sweep(
                 calls[i, 0], rows, stride, par, first, last, sums
             )
             if failed >= 0:
