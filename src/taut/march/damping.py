@@ -32,7 +32,8 @@ def damp(c, special, rows, par, room, notes):
     Returns
     -------
     (code, dissipated)
-        `DONE` or why it was not made, and the energy that it took.
+        `DONE` or why it was not made, and the energy that it took from nodes: what edges
+        dissipated, less the work of moved ends.
     """
     time, sums = par[c.step], room.sums
     if notes[STEP] != time:
@@ -44,7 +45,7 @@ def damp(c, special, rows, par, room, notes):
         return code, 0.0
     pull(c, rows, par, sums, EDGE)
     lost = sums[0]
-    bind(c, special, rows, par, sums, 0.0, time)
+    lost -= bind(c, special, rows, par, sums, 0.0, time)
     call_sweep(
         c.address[NODE], rows.ctypes.data + 8 * MARGIN, rows.shape[1], par.ctypes.data,
         0, c.unknown.shape[0], sums.ctypes.data,

@@ -33,7 +33,7 @@ ENERGY0, ERROR_MIN, ERROR_MAX, WORK, POWER, GROSS = (
 # Two books that only constraints need are kept for fields otherwise: an energy below which errors
 # mean nothing (that of round-off in a beam at rest), and the length of the step after a state.
 LEAST, AFTER = (BOOKS.index(x) for x in ("max_g", "max_hidden"))
-DONE, UNSOLVED, BLOWN_UP, BAD_LOAD, BAD_AIM = 0, 1, 2, 3, 4
+DONE, UNSOLVED, BLOWN_UP, BAD_LOAD, BAD_AIM, UNDAMPED = 0, 1, 2, 3, 4, 5
 DEPTH, BLOCK, LONG = 24, 384, 4096  # steps and nodes of a tile; nodes from which on it pays
 LARGEST = 10.0  # error of the energy balance, against the energy there is, that is a blow-up
 STORED = ("seen", "chi", "turn", "place")
@@ -43,9 +43,7 @@ STORED = ("seen", "chi", "turn", "place")
 def swept(calls, rows, stride, par, sums):
     """Make the sweeps of a stage; −1, or the first place that failed."""
     for i in range(calls.shape[0]):
-        failed = call_sweep(
-            calls[i, 0], rows, stride, par, calls[i, 1], calls[i, 2], sums
-        )
+        failed = call_sweep(calls[i, 0], rows, stride, par, calls[i, 1], calls[i, 2], sums)
         if failed >= 0:
             return failed
     return -1
@@ -57,9 +55,7 @@ def swept_within(calls, rows, stride, par, sums, low, high):
     for i in range(calls.shape[0]):
         first, last = max(calls[i, 1], low), min(calls[i, 2], high)
         if first < last:
-            failed = call_sweep(
-                calls[i, 0], rows, stride, par, first, last, sums
-            )
+            failed = call_sweep(calls[i, 0], rows, stride, par, first, last, sums)
             if failed >= 0:
                 return failed
     return -1
@@ -171,6 +167,12 @@ def noted(books, energy, power, h):
         books[WORK] += done
         books[GROSS] += abs(done)
     books[POWER], books[AFTER] = power, h
+    return tallied(books, energy)
+
+
+@njit(nogil=True, cache=True)
+def tallied(books, energy):
+    """Enter the energy of a state, the work up to it being known; whether it blew up."""
     error = energy - books[ENERGY0] - books[WORK]
     if not abs(error) <= LARGEST * (abs(books[ENERGY0]) + books[GROSS] + books[LEAST]):
         return True

@@ -62,6 +62,11 @@ class FieldRun:
         self.books = np.zeros(SIZE)
         self.books[BLOCK_LENGTH], self.books[OK] = SHORTEST, 1.0
 
+    @property
+    def carried(self) -> list[np.ndarray]:
+        """What a run that goes on needs besides rows, books and energies."""
+        return []
+
     # ---- stages ------------------------------------------------------------------------------
 
     def _swept(self, stage: str, t: float | None = None, k: int = 0) -> np.ndarray:

@@ -31,6 +31,7 @@ class FieldEnding:
     steps: int
     short: bool
     failed: bool = False
+    carried: list[np.ndarray] = field(default_factory=list)
 
 
 @dataclass(frozen=True, eq=False)
