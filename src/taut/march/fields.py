@@ -18,7 +18,7 @@ from taut.kernel.strand import Strand, strand_of_field, strand_of_mesh
 from taut.lie import SE3
 from taut.march.field_limits import stable_step_of_field
 from taut.march.field_run import FieldRun, explained
-from taut.march.field_start import consistent, given, poses, quaternions
+from taut.march.field_start import consistent, given, held_at, poses, quaternions
 from taut.march.field_trajectory import FieldEnding, FieldTrajectory, following
 from taut.march.limits import stable_step
 from taut.march.plan import Plan
@@ -66,8 +66,12 @@ def simulate_field(
                 received=f"damping {mesh.damping.max():g}",
                 remedy='method="implicit"',
             )
+        strain = given("strain0", strain0, (mesh.nodes - 1, 6))
+        strain[~mesh.alive] = 0.0
+        pose = poses(mesh, strain)
+        mesh = held_at(mesh, pose)
         strand = strand_of_mesh(mesh)
-        strain, momentum = _start_of_beam(mesh, strand, strain0, momentum0, v0, project)
+        momentum = _start_of_beam(mesh, strand, pose, momentum0, v0, project)
         limit = stable_step(mesh)
     plan = Plan.of(t0, duration, _step(step, limit, duration, scheme), every)
     links = len(strain)
@@ -112,12 +116,10 @@ def _start_of_field(model: Field, strand: Strand, strain0, momentum0, v0):
     return given("strain0", strain0, (len(model.middles), model.size)), momentum
 
 
-def _start_of_beam(mesh: Mesh, strand: Strand, strain0, momentum0, v0, project):
+def _start_of_beam(mesh: Mesh, strand: Strand, pose, momentum0, v0, project) -> np.ndarray:
     if momentum0 is not None and v0 is not None:
         raise InputError("momentum0 and v0 are one too many", expected="one of them")
     shape = (mesh.nodes, 6)
-    strain = given("strain0", strain0, (mesh.nodes - 1, 6))
-    strain[~mesh.alive] = 0.0
     if momentum0 is not None:
         momentum = given("momentum0", momentum0, shape)
         for joint in mesh.joints:  # the leader carries what its followers have
@@ -127,15 +129,14 @@ def _start_of_beam(mesh: Mesh, strand: Strand, strain0, momentum0, v0, project):
         velocity = following(mesh, np.linalg.solve(mesh.inertia, momentum[..., None])[..., 0])
     else:
         velocity = given("v0", v0, shape)
-    pose = poses(mesh, strain)
-    allowed = consistent(mesh, velocity, pose, project)
+    allowed = consistent(mesh, velocity, project)
     exact = momentum0 is not None and np.array_equal(allowed, velocity)
     momentum = momentum if exact else np.einsum("nij,nj->ni", mesh.inertia, allowed)  # type: ignore
     momentum[[j.follower for j in mesh.joints]] = 0.0
     strand.give("turn", quaternions(pose))
     strand.give("place", pose[:, :3, 3])
     strand.give("zeta", allowed)
-    return strain, momentum
+    return momentum
 
 
 def _finished(run: FieldRun, model, mesh, named, limit, progress, before=None) -> FieldTrajectory:
