@@ -378,7 +378,9 @@ def _array(what: str, given: Any, expected: str) -> np.ndarray:
     try:
         found = np.array(given, dtype=float)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{what} cannot be read", expected=expected, received=repr(given)[:80]) from error
+        raise InputError(
+            f"{what} cannot be read", expected=expected, received=repr(given)[:80]
+        ) from error
     if not np.all(np.isfinite(found)):
         raise InputError(f"{what} is not finite", expected=expected, received=repr(given)[:80])
     return found
