@@ -17,6 +17,7 @@ from taut.errors import (
     InputError,
     Interrupted,
     ModelError,
+    NoEquilibrium,
     StepError,
     TautError,
     UnknownName,
@@ -39,7 +40,9 @@ if TYPE_CHECKING:
     from taut.march.dense import States
     from taut.march.events import Event
     from taut.march.field_trajectory import FieldTrajectory
+    from taut.march.modes import Modes, modes
     from taut.march.simulate import simulate
+    from taut.march.statics import Equilibrium, equilibrium
     from taut.march.storage import load
     from taut.march.trajectory import Trajectory
     from taut.methods import (
@@ -76,7 +79,9 @@ _ROOMS = {
     "taut.methods.fields": ("Hamel", "Poisson", "Scheme", "Variational"),
     "taut.march.dense": ("States",),
     "taut.march.events": ("Event",),
+    "taut.march.modes": ("Modes", "modes"),
     "taut.march.simulate": ("simulate",),
+    "taut.march.statics": ("Equilibrium", "equilibrium"),
     "taut.march.storage": ("load",),
     "taut.march.trajectory": ("Trajectory",),
     "taut.methods": (
@@ -112,15 +117,15 @@ _OPEN = (
 
 __all__ = [
     "Adaptive", "Baumgarte", "Beam", "Beams", "Circle", "Composition", "ConstraintError",
-    "Corrected", "End", "EnergyMomentum", "Equations", "Event", "ExplicitRK", "Field",
-    "FieldTrajectory", "FileError", "Flow", "GGL", "GaussLobatto", "GeneralizedAlpha", "Hamel",
-    "ImplicitTrapezoid", "InconsistentStart", "InputError", "Interrupted", "Law", "Laws",
-    "LobattoPair", "Method", "ModelError", "Poisson", "PreciseElement", "Projected", "Rattle",
-    "Rectangle", "Scheme", "Section", "Square", "States", "StepError", "Symmetries",
-    "SymplecticEuler", "SymplecticRK", "System", "TautError", "Term", "TimeElement", "Trajectory",
-    "Tube", "UnknownName", "Variational", "__version__", "absorbed", "casimirs", "conserved",
-    "coordinates", "hojman", "lie_symmetries", "load", "momenta", "noether", "register", "s",
-    "simulate", "special_values", "t", "velocities",
+    "Corrected", "End", "EnergyMomentum", "Equations", "Equilibrium", "Event", "ExplicitRK",
+    "Field", "FieldTrajectory", "FileError", "Flow", "GGL", "GaussLobatto", "GeneralizedAlpha",
+    "Hamel", "ImplicitTrapezoid", "InconsistentStart", "InputError", "Interrupted", "Law", "Laws",
+    "LobattoPair", "Method", "ModelError", "Modes", "NoEquilibrium", "Poisson", "PreciseElement",
+    "Projected", "Rattle", "Rectangle", "Scheme", "Section", "Square", "States", "StepError",
+    "Symmetries", "SymplecticEuler", "SymplecticRK", "System", "TautError", "Term", "TimeElement",
+    "Trajectory", "Tube", "UnknownName", "Variational", "__version__", "absorbed", "casimirs",
+    "conserved", "coordinates", "equilibrium", "hojman", "lie_symmetries", "load", "modes",
+    "momenta", "noether", "register", "s", "simulate", "special_values", "t", "velocities",
 ]  # fmt: skip
 
 

@@ -21,9 +21,9 @@ CALL = ctypes.CFUNCTYPE(COUNTER, ADDRESS, COUNTER, ADDRESS, COUNTER, COUNTER, AD
 class Compiled:
     """A sweep as machine code, and its rows with spare places on both sides."""
 
-    def __init__(self, sweep, lanes, name="sweep"):
-        self.native = compiled(sweep_code(sweep, lanes, name))
-        self.call = CALL(self.native.address(name))
+    def __init__(self, sweep, lanes, stride=None):
+        self.native = compiled(sweep_code(sweep, lanes, stride))
+        self.call = CALL(self.native.address("sweep"))
         self.sums = np.zeros(max(1, len(sweep.sums)))
 
     def __call__(self, rows, par, first, last):
@@ -262,7 +262,10 @@ def test_what_vanishes_is_solved_at_once():
     assert not np.any(inside(rows)[3:])
 
 
-def test_a_function_may_have_any_name(rng):
+def test_code_for_one_stride_does_the_same(rng):
     sweep, _ = neighbourly()
     rows = spare(rng.normal(size=(5, COUNT)))
-    assert Compiled(sweep, 4, "other")(rows, [0.0, 0.0], 0, COUNT) == -1
+    other = rows.copy()
+    assert Compiled(sweep, 4)(rows, [0.3, 0.2], 3, COUNT) == -1
+    assert Compiled(sweep, 4, rows.shape[1])(other, [0.3, 0.2], 3, COUNT) == -1
+    np.testing.assert_array_equal(rows, other)

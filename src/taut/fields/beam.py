@@ -87,7 +87,9 @@ class Beam:
     ) -> None:
         self.length = positive("the length of a beam", length)
         if not isinstance(nodes, int | np.integer) or isinstance(nodes, bool) or nodes < 2:
-            raise InputError("a beam needs nodes", expected="2 or more of them", received=repr(nodes))
+            raise InputError(
+                "a beam needs nodes", expected="2 or more of them", received=repr(nodes)
+            )
         self.nodes = int(nodes)
         self.at = triple("the place of a beam", at)
         self.frame = _rotation(frame)
@@ -153,7 +155,11 @@ class Beam:
                 expected="section=… with density, young and poisson; or inertia=… and stiffness=…",
                 received=", ".join(
                     name
-                    for name, x in (("section", section), ("inertia", inertia), ("stiffness", stiffness))
+                    for name, x in (
+                        ("section", section),
+                        ("inertia", inertia),
+                        ("stiffness", stiffness),
+                    )
                     if x is not None
                 )
                 or "neither",
@@ -185,6 +191,12 @@ class Beam:
                 )
             return found
 
+        if not callable(section):
+            one = checked(0.0)
+            return (
+                np.broadcast_to(one.inertia(density), (self.nodes, 6, 6)).copy(),
+                np.broadcast_to(one.stiffness(young, shear), (self.nodes - 1, 6, 6)).copy(),
+            )
         return (
             np.array([checked(x).inertia(density) for x in self.places]),
             np.array([checked(x).stiffness(young, shear) for x in self.middles]),
@@ -213,8 +225,11 @@ class Beam:
                 expected=f"(6,), (6, 6) or ({many}, 6, 6)",
                 received=np.shape(given),
             )
+        previous = None
         for place, matrix in zip(places, found, strict=True):
-            _positive_definite(what, matrix, place)
+            if previous is None or not np.array_equal(matrix, previous):
+                _positive_definite(what, matrix, place)
+            previous = matrix
         return found
 
     def _reference(self, curvature: Any) -> np.ndarray:
@@ -222,7 +237,9 @@ class Beam:
         if curvature is None:
             bend = np.zeros((self.nodes - 1, 3))
         elif callable(curvature):
-            bend = np.array([triple(f"the curvature at s = {x:g}", curvature(x)) for x in self.middles])
+            bend = np.array(
+                [triple(f"the curvature at s = {x:g}", curvature(x)) for x in self.middles]
+            )
         else:
             words = Vocabulary((s,))
             entries = list(curvature) if np.ndim(curvature) == 1 else []
@@ -290,7 +307,10 @@ class Beam:
         """
         everywhere = isinstance(at, str) and at == "all"
         others = (s,) if everywhere else ()
-        read = [functions_of_time(name, x, *others) for name, x in (("moment", moment), ("force", force))]
+        read = [
+            functions_of_time(name, x, *others)
+            for name, x in (("moment", moment), ("force", force))
+        ]
         node = None if everywhere else self.node_at(at)
         self.loads.append(Load(node, read[0], read[1], bool(follower)))
         return self
@@ -335,7 +355,13 @@ class Beam:
         return mesh_of([self])
 
     def __repr__(self) -> str:
-        made = "" if self.section is None else f", {self.section!r}" if not callable(self.section) else ""
+        made = (
+            ""
+            if self.section is None
+            else f", {self.section!r}"
+            if not callable(self.section)
+            else ""
+        )
         return (
             f"Beam(length {self.length:g}{made}, {self.nodes} nodes, "
             f"ends {self.ends[0].kind} and {self.ends[1].kind}, mass {self.mass:g})"

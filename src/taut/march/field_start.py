@@ -52,7 +52,9 @@ def poses(mesh: Mesh, strain: np.ndarray) -> np.ndarray:
         if number not in placed:
             _placed(mesh, pose, steps, number, span.start, placed)
     for joint in mesh.joints:
-        gap = np.abs(SE3.inverse(pose[joint.leader] @ joint.motion) @ pose[joint.follower] - np.eye(4))
+        gap = np.abs(
+            SE3.inverse(pose[joint.leader] @ joint.motion) @ pose[joint.follower] - np.eye(4)
+        )
         if gap.max() > 1e-9 * max(1.0, float(np.abs(mesh.pose[:, :3, 3]).max())):
             raise InputError(
                 "the beams do not meet with this strain",

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from taut.fields.field import Field
 from taut.fields.mesh import Mesh
-from taut.kernel.strand import medium_of
 from taut.lie import SE3, SO3
+from taut.march.field_values import FieldValues
 from taut.methods.fields.base import Scheme
 
 VIEWS = {
@@ -92,7 +92,7 @@ class FieldTrajectory:
     def velocity(self) -> np.ndarray:
         """ζ at the nodes, shape (N, nodes, n): of beams in the local frame."""
         if self.mesh is None:
-            return self._mapped("velocity", self.momentum, self.model.places)
+            return self._values.velocity
         found = np.linalg.solve(self.mesh.inertia, self.momentum[..., None])[..., 0]
         return following(self.mesh, found)
 
@@ -100,41 +100,33 @@ class FieldTrajectory:
     def stress(self) -> np.ndarray:
         """n = h_γ on the edges, shape (N, edges, n): of beams moments and forces."""
         if self.mesh is None:
-            return self._mapped("stress", self.strain, self.model.middles)
+            return self._values.stress
         return np.einsum("eij,tej->tei", self.mesh.stiffness, self.strain)
 
-    def _mapped(self, what: str, values: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """A function of the field's density, at every place."""
-        model: Field = self.model
-        function = getattr(medium_of(model), what)
-        flat = values.reshape(-1, values.shape[-1]).T
-        par = np.array([self.parameters[p.name] for p in model.parameters])
-        tiled = np.tile(places, len(values))
-        data = np.vstack([tiled, np.broadcast_to(par[:, None], (len(par), len(tiled)))])
-        found = np.array(function(flat, data)).T
-        return found.reshape(*values.shape[:-1], -1)
+    @cached_property
+    def _values(self) -> FieldValues:
+        par = np.array([self.parameters[p.name] for p in self.model.parameters])
+        return FieldValues(self.model, par, self.strain, self.momentum)
 
     @cached_property
     def kinetic(self) -> np.ndarray:
         """Kinetic energy, shape (N,)."""
         if self.mesh is None:
-            density = self._mapped("kinetic", self.momentum, self.model.places)[..., 0]
-            return density @ self.model.weights
+            return self._values.kinetic
         return 0.5 * np.einsum("tji,tji,j->t", self.momentum, self.velocity, self.mesh.weight)
 
     @cached_property
     def potential(self) -> np.ndarray:
         """Energy of the strains, shape (N,)."""
         if self.mesh is None:
-            density = self._mapped("potential", self.strain, self.model.middles)[..., 0]
-            return density.sum(axis=1) * self.model.spacing
+            return self._values.potential
         weight = np.where(self.mesh.alive, self.mesh.spacing, 0.0)
         return 0.5 * np.einsum("tei,tei,e->t", self.strain, self.stress, weight)
 
-    @property
+    @cached_property
     def energy(self) -> np.ndarray:
-        """Kinetic energy and that of the strains, shape (N,)."""
-        return self.kinetic + self.potential
+        """Kinetic energy and that of the strains (and what mixes them), shape (N,)."""
+        return self._values.energy if self.mesh is None else self.kinetic + self.potential
 
     @cached_property
     def spatial_momentum(self) -> np.ndarray:
@@ -173,6 +165,18 @@ class FieldTrajectory:
         from taut.march.fields import continued
 
         return continued(self, duration, progress)
+
+    def to_xarray(self) -> Any:
+        """All arrays as an `xarray.Dataset` with named coordinates."""
+        from taut.march.field_storage import to_xarray
+
+        return to_xarray(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the run to a Zarr store; ``taut.load`` reads it back."""
+        from taut.march.storage import save
+
+        return save(self, Path(path))
 
     def __len__(self) -> int:
         return len(self.t)

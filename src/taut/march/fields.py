@@ -21,6 +21,7 @@ from taut.march.field_run import FieldRun, explained
 from taut.march.field_start import consistent, given, held_at, poses, quaternions
 from taut.march.field_trajectory import FieldEnding, FieldTrajectory, following
 from taut.march.limits import stable_step
+from taut.march.mixed_run import MixedRun
 from taut.march.plan import Plan
 from taut.methods.fields import scheme_of
 from taut.methods.fields.base import Scheme
@@ -76,10 +77,16 @@ def simulate_field(
     plan = Plan.of(t0, duration, _step(step, limit, duration, scheme), every)
     links = len(strain)
     strand.view("chi")[:, :links] = (strain + _reference(model, mesh)).T
-    run = FieldRun(strand, scheme, plan, mesh)
+    run = _run(model, strand, scheme, plan, mesh)
     run.begin(momentum, plan.step, plan.t0)
     run.opened()
     return _finished(run, model, mesh, named, limit, progress)
+
+
+def _run(model: Any, strand: Strand, scheme: Scheme, plan: Plan, mesh: Mesh | None, **more: Any):
+    if isinstance(model, Field) and model.mixed:
+        return MixedRun(strand, scheme, plan, **more)
+    return FieldRun(strand, scheme, plan, mesh, **more)
 
 
 def _step(step: float | None, limit: float, duration: float, scheme: Scheme) -> float:
@@ -182,7 +189,7 @@ def continued(run: FieldTrajectory, duration: float, progress: Any = None) -> Fi
         if mesh is not None
         else strand_of_field(model, np.array([run.parameters[p.name] for p in model.parameters]))
     )
-    again = FieldRun(strand, run.method, plan, mesh, going_on=True)
+    again = _run(model, strand, run.method, plan, mesh, going_on=True)
     strand.rows[:] = ending.rows  # loads and all
     strand.give("step", np.array([plan.step]))
     again.books[:], again.energies[:] = ending.books, ending.energies
@@ -210,4 +217,3 @@ def _joined(run: FieldTrajectory, more: FieldTrajectory) -> FieldTrajectory:
         compile_time=run.compile_time,
         **{name: both(name) for name in names},
     )
-

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from taut.fields.mesh import Mesh
-from taut.lie import SE3
+from taut.lie import SE3, SO3
 
 HELD = -1
 
@@ -106,8 +106,14 @@ def freedoms_of(mesh: Mesh, pose: np.ndarray | None = None) -> Freedoms:
 
 
 def strain_maps(turns: np.ndarray) -> np.ndarray:
-    """B of edges with Δs χ = `turns`, shape (E, 6, 12)."""
-    return np.concatenate([-SE3.dcay_ad_inverse(-turns), SE3.dcay_ad_inverse(turns)], axis=-1)
+    """B = (−T(−a), T(a)) of edges with Δs χ = `turns` = 2 a, shape (E, 6, 12)."""
+    k, v = 0.5 * turns[:, :3], 0.5 * turns[:, 3:]
+    odd, even = np.zeros((2, len(turns), 6, 6))  # ad_a and 1 + a aᵀ, as dual matrices
+    mixed = k[:, :, None] * v[:, None, :]
+    odd[:, :3, :3] = odd[:, 3:, 3:] = SO3.hat(k)
+    even[:, :3, :3] = even[:, 3:, 3:] = np.eye(3) + k[:, :, None] * k[:, None, :]
+    odd[:, 3:, :3], even[:, 3:, :3] = SO3.hat(v), mixed + np.swapaxes(mixed, 1, 2)
+    return np.concatenate([odd - even, odd + even], axis=-1)
 
 
 def elastic(mesh: Mesh, edges: np.ndarray) -> np.ndarray:

@@ -32,7 +32,8 @@ def stable_step(mesh: Mesh) -> float:
     """2/ω_max of the undamped mesh about its reference configuration.
 
     It is below the true value by a part in two thousand at most; infinite if nothing can move.
-    Damping and large strains shorten what is stable: leave a margin.
+    Strains are those of Cayley's map, as in `variational`; others differ by (curvature·Δs)²/4, and
+    damping and large strains shorten what is stable: leave a margin.
 
     Parameters
     ----------
@@ -45,7 +46,7 @@ def stable_step(mesh: Mesh) -> float:
         return math.inf
     stiff = freedoms.of_edges(elastic(mesh, freedoms.edges))
     heavy = freedoms.of_nodes(freedoms.inertia(mesh))
-    above = _definite(n, stiff, heavy)
+    above = definite(n, stiff, heavy)
     diagonals = [np.bincount(i[i == j], x[i == j], n) for x, i, j in (stiff, heavy)]
     low = float(np.max(diagonals[0] / diagonals[1]))  # a Rayleigh quotient
     if low == 0.0:
@@ -59,11 +60,11 @@ def stable_step(mesh: Mesh) -> float:
     return 2.0 / math.sqrt(high)
 
 
-def _definite(n: int, stiff: Triplets, heavy: Triplets) -> Callable[[float], bool]:
+def definite(n: int, stiff: Triplets, heavy: Triplets) -> Callable[[float], bool]:
     """Whether λM − K is positive definite, as a function of λ."""
     width = int(max(np.max(i - j) for _, i, j in (stiff, heavy)))
     if width > BAND:
-        return _sparse_definite(n, stiff, heavy)
+        return _sparse(n, stiff, heavy)
     from scipy.linalg.lapack import dpbtrf
 
     lower = []
@@ -79,7 +80,7 @@ def _definite(n: int, stiff: Triplets, heavy: Triplets) -> Callable[[float], boo
     return above
 
 
-def _sparse_definite(n: int, stiff: Triplets, heavy: Triplets) -> Callable[[float], bool]:
+def _sparse(n: int, stiff: Triplets, heavy: Triplets) -> Callable[[float], bool]:
     """The same by the signs of pivots, taken on the diagonal, of frames with many joints."""
     from scipy.sparse import csc_matrix
     from scipy.sparse.linalg import splu
