@@ -27,6 +27,7 @@ from taut.methods.fields import scheme_of
 from taut.methods.fields.base import Scheme
 
 SAFE = 0.5  # of the limit of stability: the step that is taken when none is given
+ROUNDED = 1 + 1e-9  # a step that is the limit is not beyond it
 
 
 class UnstableStep(UserWarning):
@@ -99,7 +100,7 @@ def _step(step: float | None, limit: float, duration: float, scheme: Scheme) -> 
             )
         whole = number("duration", duration)
         return whole / max(1, math.ceil(whole / (SAFE * limit))) if whole > 0 else SAFE
-    if not scheme.implicit and isinstance(step, float | int) and step > limit:
+    if not scheme.implicit and isinstance(step, float | int) and step > limit * ROUNDED:
         warnings.warn(
             f"step {step:g} is beyond the limit of stability, about {limit:.3g}: "
             f'take a smaller one, or method="implicit"',
