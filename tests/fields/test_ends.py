@@ -353,3 +353,51 @@ def test_a_roller_that_starts_turned_moves_along_its_axis():
     v0[-1, 3:] = [0, 2.0, 0]
     with pytest.raises(InputError, match="a roller end moves at the start"):
         taut.simulate(beam, strain0=strain, v0=v0, duration=1e-3)
+
+
+# ---- from a strained start ---------------------------------------------------------------------
+
+BENT = [0.4, 0.3, -0.8, 0, 0, 0]
+
+
+@schemes
+@pytest.mark.parametrize("kind", ["clamped", "pinned"])
+def test_a_moved_tip_starts_where_the_strain_has_put_it(method, kind):
+    beam = soft(ends=("free", taut.End(kind, position=GENTLY)))
+    run = taut.simulate(beam, strain0=BENT, duration=0.02, step=1e-4, method=method)
+    shift = run.positions[:, -1] - run.positions[0, -1]
+    np.testing.assert_allclose(shift, at_times(GENTLY, run.t), rtol=0, atol=1e-13)
+    assert np.abs(run.positions[0, -1] - [0, 1, 0]).max() > 0.1
+    assert np.abs(np.diff(run.energy)).max() < 0.05 * run.energy[0]
+    again = taut.simulate(beam, strain0=BENT, duration=0.01, step=1e-4, method=method).continue_(
+        0.01
+    )
+    assert np.array_equal(again.positions, run.positions)
+
+
+@schemes
+def test_axes_are_given_in_space_also_for_what_starts_turned(method):
+    axis = np.array([0.0, 0.6, 0.8])
+    settings = {"strain0": BENT, "duration": 0.1, "step": 1e-4, "method": method, "every": 10}
+    run = taut.simulate(soft(ends=("free", taut.End("hinged", axis=axis))), **settings)
+    turned = run.frames[:, -1] @ np.swapaxes(run.frames[:1, -1], 1, 2) @ axis
+    np.testing.assert_allclose(turned, axis[None].repeat(len(run), 0), rtol=0, atol=1e-13)
+    assert np.abs(run.frames[-1, -1] - run.frames[0, -1]).max() > 1e-2
+    for kind in ("sliding", "roller"):
+        run = taut.simulate(soft(ends=("free", taut.End(kind, axis=axis))), **settings)
+        moved = run.positions[:, -1] - run.positions[0, -1]
+        assert np.abs(moved - np.outer(moved @ axis, axis)).max() < 1e-13
+        assert np.abs(moved).max() > 1e-4
+
+
+def test_a_motion_that_is_not_defined_before_the_start():
+    """Where an end was one step before is asked for, and need not be known."""
+    known, unknown = (
+        taut.simulate(
+            soft(ends=(taut.End("clamped", position=(x, 0, 0)), "free")), duration=0.01, step=1e-4
+        )
+        for x in (t**2, t ** sp.Rational(5, 2))
+    )
+    assert np.abs(known.positions[-1, 0, 0] - 1e-4) < 1e-15
+    assert np.abs(unknown.positions[-1, 0, 0] - 1e-5) < 1e-15
+    assert unknown.certificate.energy.band < 0.1 * unknown.certificate.gross_work

@@ -9,7 +9,7 @@ With velocity ζ = h_μ and stress n = h_γ, CS (24), (25) are
     H = Σ_j w_j k(μ_j, s_j) + Σ_e Δs v(γ_e, s_e),        h = k(μ, s) + v(γ, s).
 
 A density that mixes γ and μ is taken at each edge with the momenta of both ends,
-H = Σ_e Δs ½(h(γ_e, μ_j, s_e) + h(γ_e, μ_{j+1}, s_e)).
+H = Σ_e Δs ½(h(γ_e, μ_j, s_e) + h(γ_e, μ_{j+1}, s_e)).  CS (36) is then of first order in time.
 """
 
 from __future__ import annotations

@@ -45,12 +45,15 @@ class Hold:
         Orthonormal columns: the velocities left, in the node's frame.
     direction : ndarray, shape (3,), optional
         Of a roller: in space.
+    start : ndarray, shape (4, 4), optional
+        The node's pose at the start of a run, where that is not the reference configuration.
     """
 
     node: int
     end: End
     freedom: np.ndarray
     direction: np.ndarray | None = None
+    start: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

@@ -87,8 +87,8 @@ class Aims:
         self.targets = np.array([(row, MARGIN + node) for node in self.nodes], dtype=np.int64)
         t, poses = SX.sym("t"), []
         for hold in moved:
-            place, turn = mesh.pose[hold.node, :3, 3], mesh.pose[hold.node, :3, :3]  # type: ignore
-            poses.append(_posed(hold.end, place, turn, t))
+            start = _start_of(hold, mesh)  # type: ignore[arg-type]
+            poses.append(_posed(hold.end, start[:3, 3], start[:3, :3], t))
         function = ca.Function("aims", [t], [ca.densify(ca.vertcat(*poses))])
         if t0 is not None:
             _check_start(mesh, moved, np.array(function(t0)).reshape(-1, 7), t0)  # type: ignore
@@ -115,11 +115,16 @@ class Aims:
             strand.view("zeta")[:, node] = SE3.cay_ad_inverse(SE3.inverse(poses[0]) @ poses[1]) / h
 
 
+def _start_of(hold: Hold, mesh: Mesh) -> np.ndarray:
+    """The pose from which an end is moved."""
+    return mesh.pose[hold.node] if hold.start is None else hold.start
+
+
 def _check_start(mesh: Mesh, moved: list[Hold], poses: np.ndarray, t0: float) -> None:
     """Moved ends start where they are: an error names the first that does not."""
     for hold, pose in zip(moved, poses, strict=True):
-        place = mesh.pose[hold.node, :3, 3]
-        turn = SO3.quaternion(mesh.pose[hold.node, :3, :3])
+        start = _start_of(hold, mesh)
+        place, turn = start[:3, 3], SO3.quaternion(start[:3, :3])
         turned = pose[:4] if pose[:4] @ turn > 0 else -pose[:4]
         away = max(np.abs(pose[4:] - place).max(), np.abs(turned - turn).max())
         if not away <= 1e-9 * max(1.0, float(np.abs(place).max())):

@@ -84,14 +84,18 @@ def plain(rows, origin, par, move, bend, books, energies, h, count):
 
 
 @njit(nogil=True, cache=True)
-def tiled(rows, origin, par, move, bend, books, energies, h, count, nodes):
-    """Make `count` ≤ DEPTH steps, block after block; (steps made, code, place)."""
+def tiled(rows, origin, par, move, bend, books, energies, h, phase, count, nodes):
+    """Make `count` steps of a tile, number `phase` … of its DEPTH; (steps made, code, place).
+
+    Where blocks begin depends on the number of a step alone, so that sums are rounded in the same
+    way however a run is cut into pieces.
+    """
     stride, given = rows.shape[1], par.ctypes.data
     moving, bending = np.zeros((count, 4)), np.zeros((count, 4))
     at = 0
-    while at - count < nodes:
+    while at - phase - count < nodes:
         for k in range(count):
-            low, high = at - k, at + BLOCK - k
+            low, high = at - phase - k, at + BLOCK - phase - k
             sums = moving[k]
             failed = swept_within(move, origin, stride, given, sums.ctypes.data, low, high)
             if failed >= 0:
@@ -232,9 +236,9 @@ def march(strand, stages, ties, loads, aims, books, energies, store, layout, row
         if alone and k % every != 0:
             ask = min(end - k, every - k % every)
             if nodes >= LONG:
-                ask = min(DEPTH, ask)
+                ask = min(DEPTH - k % DEPTH, ask)
                 made, code, place = tiled(
-                    rows, origin, par, move, bend, books, energies, h, ask, nodes
+                    rows, origin, par, move, bend, books, energies, h, k % DEPTH, ask, nodes
                 )
             else:
                 made, code, place = plain(rows, origin, par, move, bend, books, energies, h, ask)

@@ -90,9 +90,12 @@ class FieldRun:
         self._pulled()
         self._loaded(t, k)
         strand.give("mu", momentum)
-        self._aimed(t - h, k)
-        self.aims.start(strand, h)
-        self._aimed(t + h, k)
+        if self.aims.apply(strand, t - h) < 0:
+            self.aims.start(strand, h)
+            self._aimed(t + h, k)
+        else:  # where they were then cannot be said: their velocity is that of the first step
+            self._aimed(t + h, k)
+            self.aims.start(strand, -h)
         loop.gathered(strand.rows, self.joints, self.turns, MARGIN)
         self._swept("begin", t, k)
 

@@ -20,7 +20,7 @@ from taut.march.coupled_run import CoupledRun, coupled_strand
 from taut.march.damped_run import DampedRun
 from taut.march.field_limits import stable_step_of_field
 from taut.march.field_run import FieldRun, explained
-from taut.march.field_start import consistent, given, poses, quaternions
+from taut.march.field_start import consistent, given, held_at, poses, quaternions
 from taut.march.field_trajectory import FieldEnding, FieldTrajectory, following
 from taut.march.limits import stable_step
 from taut.march.mixed_run import MixedRun
@@ -29,6 +29,7 @@ from taut.methods.fields import scheme_of
 from taut.methods.fields.base import Scheme
 
 SAFE = 0.5  # of the limit of stability: the step that is taken when none is given
+ROUNDED = 1 + 1e-9  # a step that is the limit is not beyond it
 
 
 class UnstableStep(UserWarning):
@@ -62,8 +63,12 @@ def simulate_field(
         if parameters:
             raise InputError("a beam has no parameters", expected="numbers in the beam itself")
         mesh, named = model.mesh(), {}
+        strain = given("strain0", strain0, (mesh.nodes - 1, 6))
+        strain[~mesh.alive] = 0.0
+        pose = poses(mesh, strain)
+        mesh = held_at(mesh, pose)
         strand = _strand_of(mesh, scheme)
-        strain, momentum = _start_of_beam(mesh, strand, strain0, momentum0, v0, project)
+        momentum = _start_of_beam(mesh, strand, pose, momentum0, v0, project)
         limit = stable_step(mesh)
     plan = Plan.of(t0, duration, _step(step, limit, duration, scheme), every)
     links = len(strain)
@@ -98,7 +103,7 @@ def _step(step: float | None, limit: float, duration: float, scheme: Scheme) -> 
             )
         whole = number("duration", duration)
         return whole / max(1, math.ceil(whole / (SAFE * limit))) if whole > 0 else SAFE
-    if not scheme.implicit and isinstance(step, float | int) and step > limit:
+    if not scheme.implicit and isinstance(step, float | int) and step > limit * ROUNDED:
         warnings.warn(
             f"step {step:g} is beyond the limit of stability, about {limit:.3g}: "
             f'take a smaller one, or method="implicit"',
@@ -122,12 +127,10 @@ def _start_of_field(model: Field, strand: Strand, strain0, momentum0, v0):
     return given("strain0", strain0, (len(model.middles), model.size)), momentum
 
 
-def _start_of_beam(mesh: Mesh, strand: Strand, strain0, momentum0, v0, project):
+def _start_of_beam(mesh: Mesh, strand: Strand, pose, momentum0, v0, project) -> np.ndarray:
     if momentum0 is not None and v0 is not None:
         raise InputError("momentum0 and v0 are one too many", expected="one of them")
     shape = (mesh.nodes, 6)
-    strain = given("strain0", strain0, (mesh.nodes - 1, 6))
-    strain[~mesh.alive] = 0.0
     if momentum0 is not None:
         momentum = given("momentum0", momentum0, shape)
         for joint in mesh.joints:  # the leader carries what its followers have
@@ -137,15 +140,14 @@ def _start_of_beam(mesh: Mesh, strand: Strand, strain0, momentum0, v0, project):
         velocity = following(mesh, np.linalg.solve(mesh.inertia, momentum[..., None])[..., 0])
     else:
         velocity = given("v0", v0, shape)
-    pose = poses(mesh, strain)
-    allowed = consistent(mesh, velocity, pose, project)
+    allowed = consistent(mesh, velocity, project)
     exact = momentum0 is not None and np.array_equal(allowed, velocity)
     momentum = momentum if exact else np.einsum("nij,nj->ni", mesh.inertia, allowed)  # type: ignore
     momentum[[j.follower for j in mesh.joints]] = 0.0
     strand.give("turn", quaternions(pose))
     strand.give("place", pose[:, :3, 3])
     strand.give("zeta", allowed)
-    return strain, momentum
+    return momentum
 
 
 def _finished(run: FieldRun, model, mesh, named, limit, progress, before=None) -> FieldTrajectory:

@@ -48,10 +48,10 @@ class Poisson(Scheme):
                 raise UnknownName(kind, given, known)
 
     def begin(self, at: Place) -> Vector:
-        mu = at.mu
+        mu, half = at.mu, 0.5 * at.h
         if self.start == "printed":
             return mu
-        return mu - (0.5 * at.h) * (at.turning(mu) + at.force)
+        return at.solve(mu, lambda old: mu - half * (at.turning(mu, old) + at.force))
 
     def _mean(self, at: Place) -> Vector:
         mu, half = at.mu, 0.5 * at.h
