@@ -96,6 +96,22 @@ def test_signature_of_simulate():
     assert "Trajectory" in str(signature.return_annotation)
 
 
+def test_signatures_of_rest():
+    found = inspect.signature(taut.equilibrium)
+    assert list(found.parameters) == [
+        "beam", "loads_at", "steps", "arc_length", "start", "tolerance", "progress",
+    ]  # fmt: skip
+    defaults = {name: p.default for name, p in found.parameters.items()}
+    assert defaults == {
+        "beam": inspect._empty, "loads_at": 0.0, "steps": None, "arc_length": False, "start": None,
+        "tolerance": 1e-9, "progress": None,
+    }  # fmt: skip
+    kinds = [p.kind for p in found.parameters.values()]
+    assert kinds[1:] == [inspect.Parameter.KEYWORD_ONLY] * 6
+    assert str(found.return_annotation) == "Equilibrium"
+    assert str(inspect.signature(taut.modes)) == "(beam: 'Any', count: 'int' = 10) -> 'Modes'"
+
+
 def test_a_trajectory_has_what_the_contract_names():
     x, y = taut.coordinates("x y")
     pendulum = taut.System([x, y], mass=[1, 1], potential=10 * y, constraints=[x**2 + y**2 - 1])

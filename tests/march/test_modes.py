@@ -101,6 +101,8 @@ def test_a_free_damped_beam_has_its_rigid_motions():
     assert found.rigid == 6
     assert not found.eigenvalues[:6].any()
     assert (found.rates[6:] < 0).all()
+    few = taut.modes(bar(61, ends=("free", "free"), damping=0.02), 3)
+    assert few.rigid == len(few) == 3
 
 
 def test_joined_beams_are_one_beam():

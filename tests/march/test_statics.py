@@ -469,6 +469,31 @@ def test_a_column_stays_straight_beyond_its_critical_load():
     assert after - before < 0.02
 
 
+@pytest.mark.parametrize("arc_length", [False, True])
+def test_a_wire_that_buckles_early(arc_length):
+    """Its end is pushed in by 15 %; it buckles at a load factor of 1e-5, downwards, and hangs."""
+    wire = {"section": taut.Circle(1e-3), "density": 7800, "young": 2e11, "poisson": 0.3}
+
+    def hung(push):
+        ends = ("clamped", taut.End("clamped", position=(-push, 0, 0)))
+        return taut.Beam(2.0, **wire, **X, nodes=31, ends=ends, gravity=(0, 0, -9.81))
+
+    rest = taut.equilibrium(hung(0.3), arc_length=arc_length)
+    assert rest.stable
+    assert rest.path.falling == [0] * len(rest.path)
+    assert rest.positions[15, 2] == pytest.approx(-0.47, abs=5e-3)
+    first = taut.equilibrium(hung(0.0))  # the weight first, then the push
+    after = taut.equilibrium(hung(0.3), start=first)
+    np.testing.assert_allclose(rest.positions, after.positions, atol=1e-9)
+
+
+def test_an_end_that_is_turned_by_more_than_a_turn():
+    ends = ("clamped", taut.End("clamped", rotation=(7.0, 0, 0)))
+    rest = taut.equilibrium(straight(201, ends=ends, stiffness=[20, GJ, 20, GA, EA, GA]))
+    assert rest.strain[:, 1] == pytest.approx(7.0 / L, rel=1e-3)
+    assert rest.reactions[200][0] == pytest.approx(GJ * 7.0 / L, rel=1e-3)
+
+
 def test_an_arc_that_needs_more_steps_says_so(monkeypatch):
     monkeypatch.setattr("taut.march.statics.path.MANY", 3)
     with pytest.raises(taut.NoEquilibrium, match="not 1 after 3 steps") as caught:

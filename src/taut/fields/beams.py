@@ -34,7 +34,9 @@ class Beams:
         self.beams = list(beams)
         for beam in self.beams:
             if not isinstance(beam, Beam):
-                raise InputError("that is no beam", expected="taut.Beam objects", received=repr(beam))
+                raise InputError(
+                    "that is no beam", expected="taut.Beam objects", received=repr(beam)
+                )
         if not self.beams:
             raise InputError("there are no beams", expected="one or more")
         self._joints = None if joints is None else [self._pair(x) for x in joints]

@@ -184,7 +184,9 @@ class DiscreteBracket:
             gradient = self._gradient(function)
             size = np.abs(self.matrix).max() * np.abs(gradient).max()
             defect = float(np.abs(self.matrix @ gradient).max() / size) if size else 0.0
-            found.append(Casimir(name, float(function(self.total(self.strain, self.momentum))), defect))
+            found.append(
+                Casimir(name, float(function(self.total(self.strain, self.momentum))), defect)
+            )
         return found
 
     def _gradient(self, function) -> np.ndarray:

@@ -94,7 +94,8 @@ class Field:
                     received=len(given),
                 )
         valued = parameters if isinstance(parameters, dict) else {}
-        names = [sp.Symbol(str(x), real=True) for x in (parameters or ())]
+        listed = parameters.split() if isinstance(parameters, str) else parameters or ()
+        names = [sp.Symbol(str(x), real=True) for x in listed]
         words = Vocabulary(strain, momentum, [s], names)
         self.strain, self.momentum, (self.place,), self.parameters = words.groups
         self.defaults = {str(k): number(f"parameter {k}", v) for k, v in valued.items()}
@@ -153,7 +154,10 @@ class Field:
                 expected=f"{self.size} numbers or expressions of s",
                 received=len(entries),
             )
-        functions = [sp.lambdify(self.place, words.read(x, "the reference strain")) for x in entries]
+        read = [words.read(x, "the reference strain") for x in entries]
+        if any(x.has(t) for x in read):
+            raise InputError("the reference strain depends on time", received=repr(given)[:80])
+        functions = [sp.lambdify(self.place, x) for x in read]
         with np.errstate(all="ignore"):  # what is not finite is said below
             found = np.array([[float(f(x)) for f in functions] for x in middles])
         if not np.all(np.isfinite(found)):

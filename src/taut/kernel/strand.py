@@ -372,9 +372,7 @@ def strand_of_field(given: Field, values: np.ndarray) -> Strand:
     halo = []
     if given.periodic:
         halo = [("right", count - 1, -1), ("zeta", 0, count)]
-    strand = Strand(
-        count, medium_of(given), layout, [(frozenset(), *inner)], [(0, links)], halo
-    )
+    strand = Strand(count, medium_of(given), layout, [(frozenset(), *inner)], [(0, links)], halo)
     if given.periodic and given.mixed:
         strand.halo += [("chi", count - 1, -1), ("mu", 0, count), ("seen", 0, count)]
     if given.mixed:

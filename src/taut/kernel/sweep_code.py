@@ -311,9 +311,7 @@ class _Writer:
         total = e.put(f"load double, ptr {at}, align 8")
         for lane in range(self.lanes):
             part = (
-                whole
-                if self.lanes == 1
-                else e.put(f"extractelement {e.type} {whole}, i32 {lane}")
+                whole if self.lanes == 1 else e.put(f"extractelement {e.type} {whole}, i32 {lane}")
             )
             total = e.put(f"fadd double {total}, {part}")
         e.do(f"store double {total}, ptr {at}, align 8")

@@ -29,8 +29,7 @@ from taut.march.loop import (
 )
 
 ENERGY0, ERROR_MIN, ERROR_MAX, WORK, POWER, GROSS = (
-    BOOKS.index(x)
-    for x in ("energy0", "error_min", "error_max", "work", "power", "gross_work")
+    BOOKS.index(x) for x in ("energy0", "error_min", "error_max", "work", "power", "gross_work")
 )
 # Two books that only constraints need are kept for fields otherwise: an energy below which errors
 # mean nothing (that of round-off in a beam at rest), and the length of the step after a state.

@@ -74,7 +74,11 @@ class FieldRun:
         """One stage by itself, at a time and before a step; what it counted."""
         strand, sums = self.strand, np.zeros(4)
         failed = loop.swept(
-            self.calls[stage], strand.origin, strand.stride, strand.par.ctypes.data, sums.ctypes.data
+            self.calls[stage],
+            strand.origin,
+            strand.stride,
+            strand.par.ctypes.data,
+            sums.ctypes.data,
         )
         if failed >= 0:
             raise self._unsolved(int(failed), self.plan.t0 if t is None else t, k, None)

@@ -51,7 +51,9 @@ def poses(mesh: Mesh, strain: np.ndarray) -> np.ndarray:
         if number not in placed:
             _placed(mesh, pose, steps, number, span.start, placed)
     for joint in mesh.joints:
-        gap = np.abs(SE3.inverse(pose[joint.leader] @ joint.motion) @ pose[joint.follower] - np.eye(4))
+        gap = np.abs(
+            SE3.inverse(pose[joint.leader] @ joint.motion) @ pose[joint.follower] - np.eye(4)
+        )
         if gap.max() > 1e-9 * max(1.0, float(np.abs(mesh.pose[:, :3, 3]).max())):
             raise InputError(
                 "the beams do not meet with this strain",
@@ -82,9 +84,7 @@ def _placed(mesh: Mesh, pose, steps, number: int, known: int, placed: set[int]) 
                 _placed(mesh, pose, steps, other, there, placed)
 
 
-def consistent(
-    mesh: Mesh, velocity: np.ndarray, pose: np.ndarray, project: bool
-) -> np.ndarray:
+def consistent(mesh: Mesh, velocity: np.ndarray, pose: np.ndarray, project: bool) -> np.ndarray:
     """Velocities that held nodes and followers may have, at these poses."""
     found, scale = velocity.copy(), max(float(np.abs(velocity).max()), 1e-300)
     for hold in mesh.holds:

@@ -216,4 +216,3 @@ def _joined(run: FieldTrajectory, more: FieldTrajectory) -> FieldTrajectory:
         compile_time=run.compile_time,
         **{name: both(name) for name in names},
     )
-

@@ -32,7 +32,8 @@ def stable_step(mesh: Mesh) -> float:
     """2/ω_max of the undamped mesh about its reference configuration.
 
     It is below the true value by a part in two thousand at most; infinite if nothing can move.
-    Damping and large strains shorten what is stable: leave a margin.
+    Strains are those of Cayley's map, as in `variational`; others differ by (curvature·Δs)²/4, and
+    damping and large strains shorten what is stable: leave a margin.
 
     Parameters
     ----------

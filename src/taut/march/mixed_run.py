@@ -46,9 +46,7 @@ class MixedRun(FieldRun):
     def _seen(self, t: float | None = None, k: int = 0) -> float:
         """Make the momenta at the time of the strains; the energy with them."""
         strand, given = self.strand, (self.stages, self.halo, self.table)
-        if not mixed.settled(
-            strand.rows, strand.origin, strand.par, *given, MARGIN, strand.count
-        ):
+        if not mixed.settled(strand.rows, strand.origin, strand.par, *given, MARGIN, strand.count):
             raise self._failed(loop.UNSOLVED, 0, k)
         energy = mixed.counted(strand.rows, strand.origin, strand.par, self.stages, self.halo)
         mixed.unsettled(strand.rows, self.table, MARGIN, strand.count)

@@ -82,7 +82,7 @@ class Modes:
 
     @property
     def stable(self) -> bool:
-        """Whether none of these motions grows."""
+        """Whether none of these motions grows (of those that were asked for)."""
         return not np.any(self.rates > GROWS * np.maximum(np.abs(self.eigenvalues), 1e-300))
 
     @cached_property
@@ -202,6 +202,6 @@ def _turned(z: np.ndarray) -> np.ndarray:
     """Shapes with a largest entry that is real and positive; real ones as real numbers."""
     largest = z[np.argmax(np.abs(z), axis=0), np.arange(z.shape[1])]
     z = z * (np.abs(largest) / largest)
-    if np.iscomplexobj(z) and np.abs(np.imag(z)).max() <= 1e-9 * np.abs(z).max():
+    if np.iscomplexobj(z) and np.abs(np.imag(z)).max(initial=0) <= 1e-9 * np.abs(z).max(initial=0):
         return np.real(z)
     return z

@@ -25,6 +25,7 @@ from taut.march.statics.rigid import Rigid, parts_of, rigid_motions, unloaded
 LIMIT = 30  # iterations
 STALLED = 1e-6  # a step this small that does not get smaller is round-off
 HUGE = 1e6  # a step that leads nowhere
+FAR = 0.2  # steps below it may grow
 GROWN = 1.5  # steps that grow by more than this diverge
 NEAR = 1e-4  # a rigid motion by which the stiffness of loads is measured
 NOISE = 32 * np.finfo(float).eps
@@ -43,11 +44,14 @@ class Solved:
     iterations : int
     precision : float
         The size of the last step: radians, or displacement over the length of the beams.
+    expected : ndarray, shape (N, 6), optional
+        The first step: where the tangent of the start led.
     """
 
     state: State
     iterations: int
     precision: float
+    expected: np.ndarray | None = None
 
 
 class Linear:
@@ -158,14 +162,17 @@ class Newton:
     def solve(self, state: State, applied: Applied) -> Solved:
         """The equilibrium near a state; `Failed` says why there is none."""
         sizes: list[float] = []
+        first: np.ndarray | None = None
         with np.errstate(all="ignore"):
             for iteration in range(LIMIT):
                 try:
                     linear = Linear(self, state, applied)
                     there = not linear.offset.any()
                     if there and np.all(np.abs(linear.residual) <= linear.noise):
-                        return Solved(self.settled(state), iteration, sizes[-1] if sizes else 0.0)
+                        last = sizes[-1] if sizes else 0.0
+                        return Solved(self.settled(state), iteration, last, first)
                     eta = linear.freedoms.nodal(linear.solve(linear.right)) + linear.offset
+                    first = eta if first is None else first
                     sizes.append(self.size(eta))
                     if diverges(sizes):
                         break
@@ -175,7 +182,7 @@ class Newton:
                 least = min(sizes[-4:-1], default=np.inf)
                 stalled = len(sizes) > 4 and sizes[-1] > 0.3 * least and sizes[-1] < STALLED
                 if sizes[-1] <= self.tolerance or stalled:
-                    return Solved(self.settled(state), iteration + 1, sizes[-1])
+                    return Solved(self.settled(state), iteration + 1, sizes[-1], first)
         raise Failed(f"Newton's method did not converge in {len(sizes)} iterations")
 
     def still(self, state: State) -> Solved:
@@ -196,7 +203,7 @@ def diverges(sizes: list[float]) -> bool:
     last = sizes[-1]
     if len(sizes) < 3:
         return not last < HUGE
-    return not last < min(GROWN * sizes[0], max(0.5, 5 * min(sizes)))
+    return not last < max(FAR, min(GROWN * sizes[0], max(0.5, 5 * min(sizes))))
 
 
 def _sizes(freedoms: Freedoms, size: np.ndarray) -> np.ndarray:

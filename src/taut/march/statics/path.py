@@ -2,8 +2,8 @@
 
 In steps of loads the whole load is tried first, and a step that fails is halved.  So is one after
 which the energy falls in more or fewer directions than before: Newton's method may have found an
-equilibrium of another path.  Where that happens in a short step too, it is believed (a column that
-is pressed beyond its critical load stays straight).
+equilibrium of another path.  Where that happens in a short step too, and nodes move as the tangent
+said they would, it is believed (a column that is pressed beyond its critical load stays straight).
 
 By arc length (Riks 1979; Crisfield 1981) the load factor is an unknown, and the distance from the
 last equilibrium is given instead, so that the path is followed through limit points, where loads
@@ -28,11 +28,14 @@ from taut.march.statics.newton import LIMIT, Failed, Linear, Newton, Solved, div
 from taut.march.statics.stability import falling
 from taut.progress import Progress
 
-SMALLEST = 2.0**-14  # of the whole load: a step that is not halved any more
-SURE = 2.0**-6  # of the whole load: a step across which a change of stability is believed
+SMALLEST = 2.0**-26  # of the whole load: a step that is not halved any more
+SLOW = 2.0**-14  # of the load so far: the same
+SURE = 2.0**-6  # of the whole load: a step across which a change of stability may be believed
+EXPECTED = 0.2  # of a motion: by how much it may differ from what was expected
+TURN = 1.5  # radians that an end is turned by in one step
 FIRST = 0.05  # load factor of the first step along an arc
 QUICK = 5  # iterations after which a step along an arc is as long as it should be
-SHORTEST = 1e-6  # of the first step along an arc
+SHORTEST = 1e-8  # of the first step along an arc
 MANY = 500  # steps along an arc, unless a number is given
 
 
@@ -71,19 +74,22 @@ def load_steps(way: Way, stages: list[Stage], steps: int | None, progress: Progr
     """Append equilibria at load factors up to 1: at `steps` equal ones, or as few as will do."""
     last = stages[-1]
     marks = [1.0] if steps is None else [(k + 1) / steps for k in range(steps)]
+    turned = np.linalg.norm((way.end.moved - way.begin.moved)[:, :3], axis=1).max(initial=0.0)
+    longest = min(1.0, TURN / max(turned, 1e-300))
     step = marks[0]
     for mark in marks:
         while last.load_factor < mark:
-            aim = last.load_factor + step
+            aim = last.load_factor + min(step, longest)
             aim = mark if aim > mark - 1e-9 else aim
             try:
                 found = way.stage(aim, way.newton.solve(last.solved.state, way.at(aim)))
-                if _differ(found, last) and aim - last.load_factor > SURE:
+                sure = aim - last.load_factor <= SURE and _as_expected(way, last, found)
+                if _change(found, last) and not sure:
                     raise Failed("stability changes: this may be another path")
             except Failed as error:
                 step = (aim - last.load_factor) / 2
-                if step < SMALLEST:
-                    if len(stages) > 1 and _differ(stages[-1], stages[-2]):
+                if step < max(SMALLEST, SLOW * last.load_factor):
+                    if len(stages) > 1 and _change(stages[-1], stages[-2]):
                         stages.pop()  # it lies on the far side of a limit point
                     raise Stuck(str(error)) from error
                 continue
@@ -94,9 +100,18 @@ def load_steps(way: Way, stages: list[Stage], steps: int | None, progress: Progr
                 stages.append(found)
 
 
-def _differ(one: Stage, other: Stage) -> bool:
-    """Whether they are known to differ in their stability."""
-    return None not in (one.falling, other.falling) and one.falling != other.falling
+def _change(one: Stage, other: Stage) -> int:
+    """In how many more, or fewer, directions the energy falls; 0 if that is not known."""
+    if one.falling is None or other.falling is None:
+        return 0
+    return abs(one.falling - other.falling)
+
+
+def _as_expected(way: Way, last: Stage, found: Stage) -> bool:
+    """Whether the motion between two stages is what the tangent of the first one says."""
+    arc, expected = Arc(way.newton, last.solved.state), found.solved.expected
+    motion = _motion(last.solved.state.pose, found.solved.state.pose)
+    return expected is not None and arc.length(motion - expected) <= EXPECTED * arc.length(motion)
 
 
 def _growth(iterations: int) -> float:
@@ -174,13 +189,17 @@ def arc_steps(way: Way, stages: list[Stage], steps: int | None, progress: Progre
             first = length = FIRST * speed
         sign = 1.0 if before is None or np.sum(ahead * before) >= 0 else -1.0
         try:
-            after, solved = _along(way, state, factor, arc, length, sign * length / speed * ahead,
-                                   sign * length / speed)  # fmt: skip
+            part = sign * length / speed
+            after, solved = _along(way, state, factor, arc, length, part * ahead, part)
+            found = way.stage(after, solved)
+            if _change(found, stages[-1]) and not _as_expected(way, stages[-1], found):
+                raise Failed("stability changes: this may be another path")
             if (factor - 1) * (after - 1) <= 0:  # 1 lies on the way
                 last = newton.solve(solved.state, way.end)
                 if arc.square(last.state.pose) > (1.5 * length) ** 2:
                     raise Failed("the load factor 1 is elsewhere")
                 after, solved = 1.0, last
+                found = way.stage(after, solved)
         except (Failed, HalfTurn) as error:
             length /= 2
             if length < SHORTEST * first:
@@ -188,7 +207,7 @@ def arc_steps(way: Way, stages: list[Stage], steps: int | None, progress: Progre
             continue
         before = _motion(state.pose, solved.state.pose)
         progress.add(1)
-        stages.append(way.stage(after, solved))
+        stages.append(found)
         if after == 1.0:
             return
         state, factor = solved.state, after
@@ -202,7 +221,7 @@ def _along(
     way: Way, state: State, factor: float, arc: Arc, length: float, eta: np.ndarray, more: float
 ) -> tuple[float, Solved]:
     """The equilibrium at a distance, from a first motion η and a change of the load factor."""
-    newton, sizes = way.newton, []
+    newton, sizes, expected = way.newton, [], eta
     state, factor = moved(newton.balance, state, eta), factor + more
     for iteration in range(LIMIT):
         linear = Linear(newton, state, way.at(factor))
@@ -219,7 +238,7 @@ def _along(
             break
         state, factor = moved(newton.balance, state, eta), factor + change
         if sizes[-1] <= newton.tolerance:
-            return factor, Solved(newton.settled(state), iteration + 1, sizes[-1])
+            return factor, Solved(newton.settled(state), iteration + 1, sizes[-1], expected)
     raise Failed("Newton's method did not converge along the arc")
 
 

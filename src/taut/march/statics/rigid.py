@@ -65,9 +65,8 @@ class Rigid:
             found.append((pair[0], pair[1]))
         return found
 
-    def words(self, mesh: Mesh, chosen: np.ndarray | None = None) -> str:
-        """The motions, or combinations of them (in rows), in words."""
-        chosen = np.eye(len(self.twists)) if chosen is None else chosen
+    def words(self, mesh: Mesh, chosen: np.ndarray) -> str:
+        """Combinations of the motions (in rows) in words."""
         found = []
         for part in sorted(set(self.parts)):
             own = np.array([p == part for p in self.parts])
@@ -98,11 +97,8 @@ def parts_of(mesh: Mesh) -> np.ndarray:
     return first[label]
 
 
-def rigid_motions(
-    mesh: Mesh, pose: np.ndarray, freedoms: Freedoms, parts: np.ndarray | None = None
-) -> Rigid:
-    """What holds allow at poses."""
-    parts = parts_of(mesh) if parts is None else parts
+def rigid_motions(mesh: Mesh, pose: np.ndarray, freedoms: Freedoms, parts: np.ndarray) -> Rigid:
+    """What holds allow at poses; `parts` as `parts_of` finds them."""
     held = {h.node for h in mesh.holds}
     twists, centres, motions, firsts = [], [], [], []
     for part in np.unique(parts):
@@ -146,7 +142,7 @@ def _about(centre: np.ndarray) -> np.ndarray:
 
 
 def _unknowns(eta: np.ndarray, freedoms: Freedoms) -> np.ndarray:
-    """Z with η = carry z."""
+    """The z with η = carry z."""
     back = np.einsum("nji,nj->ni", freedoms.carry, eta)  # Q is orthogonal
     own = freedoms.owner == np.arange(len(eta))
     found = np.zeros(freedoms.count + 1)
@@ -207,7 +203,7 @@ def _described(twists: np.ndarray, centre: np.ndarray) -> str:
 
 
 def _axis(x: np.ndarray) -> str:
-    """A direction whose largest entry is positive."""
+    """A direction, with a sign that is always the same."""
     return _triple(x * np.sign(x[np.argmax(np.abs(x) > 1e-9)]))
 
 
