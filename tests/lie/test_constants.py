@@ -194,6 +194,8 @@ def test_labels_that_are_not_there_are_refused():
         lie.algebra({("x", "y"): {"z": 1}}, "x y")
     with pytest.raises(UnknownName, match="called -1"):
         lie.algebra({(0, 1): {-1: 1}}, "x y")
+    with pytest.raises(InputError, match=r"twice(.|\n)*\[0, y\] again"):
+        lie.algebra({("x", "y"): {"x": 1}, (0, "y"): {"y": 1}}, "x y")
     with pytest.raises(InputError, match="2 labels"):
         lie.algebra(np.zeros((2, 2, 2)), "x")
     for labels in ("x x", ["x", 3]):

@@ -1,4 +1,4 @@
-"""Motions of space: the formulas of the papers, two maps of Cayley's, dual numbers."""
+"""Motions of space: brackets, two maps of Cayley's, and tangents on another road."""
 
 import runpy
 from pathlib import Path
@@ -20,7 +20,7 @@ SE3, SO3, se3 = lie.SE3, lie.SO3, lie.se3
 
 @QUICK
 @given(few(SE3, 2))
-def test_bracket_and_dual_bracket_as_cs_print_them(pair):
+def test_bracket_and_dual_bracket_are_cross_products(pair):
     x, y = pair
     k, e, w, v = x[:3], x[3:], y[:3], y[3:]
     close(se3.bracket(x, y), [*np.cross(k, w), *(np.cross(k, v) + np.cross(e, w))])

@@ -100,6 +100,7 @@ def test_jacobi_holds_in_products(n):
 def test_join_and_split(x):
     g = P.exp(x)
     assert np.array_equal(P.join(*P.split(g)), g)
+    assert not any(np.shares_memory(part, g) for part in P.split(g))
     many = P.join(np.eye(4), np.eye(3), lie.SO3.exp(np.zeros((5, 3))), np.eye(3))
     assert many.shape == (5, 13, 13)
     with pytest.raises(InputError, match=r"expected: 4 matrices\n *received: 1"):

@@ -91,6 +91,11 @@ def test_quaternions_of_half_turns(axis):
     assert abs(q[1:] @ axis) == pytest.approx(1, abs=1e-15)
 
 
+def test_quaternions_are_made_as_long_as_they_should_be():
+    r = SO3.from_quaternion((1 + 5e-9) * np.array([0.5, -0.5, 0.5, 0.5]))
+    assert np.abs(r.T @ r - np.eye(3)).max() < 1e-15
+
+
 def test_quaternions_of_many():
     w = AXES.reshape(2, 4, 3) * np.linspace(0.1, 3.1, 4)[:, None]
     r = SO3.exp(w)

@@ -185,6 +185,12 @@ class Beam:
                 )
             return found
 
+        if not callable(section):
+            one = checked(0.0)
+            return (
+                np.broadcast_to(one.inertia(density), (self.nodes, 6, 6)).copy(),
+                np.broadcast_to(one.stiffness(young, shear), (self.nodes - 1, 6, 6)).copy(),
+            )
         return (
             np.array([checked(x).inertia(density) for x in self.places]),
             np.array([checked(x).stiffness(young, shear) for x in self.middles]),
@@ -213,8 +219,11 @@ class Beam:
                 expected=f"(6,), (6, 6) or ({many}, 6, 6)",
                 received=np.shape(given),
             )
+        previous = None
         for place, matrix in zip(places, found, strict=True):
-            _positive_definite(what, matrix, place)
+            if previous is None or not np.array_equal(matrix, previous):
+                _positive_definite(what, matrix, place)
+            previous = matrix
         return found
 
     def _reference(self, curvature: Any) -> np.ndarray:
@@ -234,7 +243,8 @@ class Beam:
                 )
             read = [words.read(x, "the curvature") for x in entries]
             functions = [sp.lambdify(s, x, "numpy") for x in read]
-            bend = np.array([[float(f(x)) for f in functions] for x in self.middles])
+            with np.errstate(all="ignore"):  # what is not finite is said below
+                bend = np.array([[float(f(x)) for f in functions] for x in self.middles])
             if not np.all(np.isfinite(bend)):
                 raise InputError("the curvature is not finite", received=repr(curvature)[:80])
         ds = self.spacing
@@ -309,7 +319,7 @@ class Beam:
         heavy = number("the mass of a body", mass)
         if heavy < 0:
             raise InputError("the mass of a body is negative", received=heavy)
-        rotary = np.asarray(inertia, dtype=float)
+        rotary = _array("the inertia of a body", inertia, "3 moments, or a symmetric 3 × 3 matrix")
         rotary = np.diag(rotary) if rotary.shape == (3,) else rotary
         if rotary.shape != (3, 3) or not np.allclose(rotary, rotary.T, atol=1e-12, rtol=1e-9):
             raise InputError(
@@ -361,7 +371,7 @@ def _rotation(frame: Any) -> np.ndarray:
     """A rotation matrix, given as such or by the direction of its second axis."""
     if frame is None:
         return np.eye(3)
-    given = np.asarray(frame, dtype=float)
+    given = _array("the frame of a beam", frame, "a direction, or a rotation matrix")
     if given.shape == (3,):
         to = direction("the direction of a beam", given)
         axis = np.cross(TANGENT, to)
@@ -369,6 +379,17 @@ def _rotation(frame: Any) -> np.ndarray:
             return np.diag([-1.0, -1.0, 1.0])
         return SO3.cay(2 * axis / (1 + TANGENT @ to))
     return SO3.check(given, "the frame of a beam")
+
+
+def _array(what: str, given: Any, expected: str) -> np.ndarray:
+    """Finite numbers."""
+    try:
+        found = np.array(given, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what} cannot be read", expected=expected, received=repr(given)[:80]) from error
+    if not np.all(np.isfinite(found)):
+        raise InputError(f"{what} is not finite", expected=expected, received=repr(given)[:80])
+    return found
 
 
 def _full(given: Any) -> np.ndarray:

@@ -45,9 +45,9 @@ class Beams:
         for beam in self.beams:
             starts.append(starts[-1] + beam.nodes)
         try:
-            (a, one), (b, two) = given
             first, second = (
-                starts[i] + self.beams[i].node_at(place) for i, place in ((a, one), (b, two))
+                starts[range(len(self.beams))[i]] + self._end(self.beams[i], place)
+                for i, place in given
             )
         except (TypeError, ValueError, IndexError) as error:
             raise InputError(
@@ -56,6 +56,17 @@ class Beams:
                 received=repr(given),
             ) from error
         return first, second
+
+    def _end(self, beam: Beam, place: Any) -> int:
+        node = beam.node_at(place)
+        if node not in (0, beam.nodes - 1):
+            raise InputError(
+                "beams are joined at their ends",
+                expected='"root" or "tip"',
+                received=repr(place),
+                remedy="make two beams of one that is joined in between",
+            )
+        return node
 
     def mesh(self) -> Mesh:
         """Their nodes and edges."""

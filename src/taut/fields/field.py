@@ -7,6 +7,9 @@ With velocity ζ = h_μ and stress n = h_γ, CS (24), (25) are
 χ₀ being the reference strain.  On a grid momenta live at nodes and strains on edges, and
 
     H = Σ_j w_j k(μ_j, s_j) + Σ_e Δs v(γ_e, s_e),        h = k(μ, s) + v(γ, s).
+
+A density that mixes γ and μ is taken at each edge with the momenta of both ends,
+H = Σ_e Δs ½(h(γ_e, μ_j, s_e) + h(γ_e, μ_{j+1}, s_e)).
 """
 
 from __future__ import annotations
@@ -98,7 +101,7 @@ class Field:
         self.density = words.read(density, "the density")
         if self.density.has(t):
             raise ModelError("the density depends on time", received=str(self.density))
-        self.kinetic, self.potential = self._split()
+        self.kinetic, self.potential, self.mixing = self._split()
         self.length = positive("the length of a field", length)
         if not isinstance(nodes, int | np.integer) or isinstance(nodes, bool) or nodes < 2:
             raise InputError("a field needs nodes", expected="2 or more", received=repr(nodes))
@@ -126,23 +129,18 @@ class Field:
                 )
         return tuple(given)
 
-    def _split(self) -> tuple[sp.Expr, sp.Expr]:
-        """h = k(μ, s) + v(γ, s)."""
-        h, rest = self.density, dict.fromkeys(self.strain, 0)
-        kinetic, potential = sp.S.Zero, sp.S.Zero
-        for term in sp.Add.make_args(sp.expand(h)):
-            if not term.has(*self.momentum):
-                potential += term
-            elif not term.has(*self.strain):
-                kinetic += term
-            else:
-                raise ModelError(
-                    "the density mixes strains and momenta",
-                    expected="h = k(μ, s) + v(γ, s): they live at different places of the grid",
-                    received=f"the term {term}",
-                    remedy=f"change variables so that it vanishes ({len(rest)} strains)",
-                )
-        return kinetic, potential
+    def _split(self) -> tuple[sp.Expr, sp.Expr, sp.Expr]:
+        """h = k(μ, s) + v(γ, s) + what mixes them."""
+        parts = [sp.S.Zero] * 3
+        for term in sp.Add.make_args(sp.expand(self.density)):
+            moving, strained = term.has(*self.momentum), term.has(*self.strain)
+            parts[2 if moving and strained else 0 if moving else 1] += term
+        return parts[0], parts[1], parts[2]
+
+    @property
+    def mixed(self) -> bool:
+        """Whether h is not a sum of a function of μ and one of γ."""
+        return self.mixing != 0
 
     def _reference(self, given: Any, words: Vocabulary) -> np.ndarray:
         middles = self.middles
@@ -156,7 +154,8 @@ class Field:
                 received=len(entries),
             )
         functions = [sp.lambdify(self.place, words.read(x, "the reference strain")) for x in entries]
-        found = np.array([[float(f(x)) for f in functions] for x in middles])
+        with np.errstate(all="ignore"):  # what is not finite is said below
+            found = np.array([[float(f(x)) for f in functions] for x in middles])
         if not np.all(np.isfinite(found)):
             raise InputError("the reference strain is not finite", received=repr(given)[:80])
         return found
@@ -214,8 +213,8 @@ class Field:
         gamma = [sp.Function(x.name)(place, t) for x in self.strain]
         mu = [sp.Function(x.name)(place, t) for x in self.momentum]
         along = dict(zip((*self.strain, *self.momentum), (*gamma, *mu), strict=True))
-        zeta = [sp.diff(self.kinetic, x).xreplace(along) for x in self.momentum]
-        stress = [sp.diff(self.potential, x).xreplace(along) for x in self.strain]
+        zeta = [sp.diff(self.density, x).xreplace(along) for x in self.momentum]
+        stress = [sp.diff(self.density, x).xreplace(along) for x in self.strain]
         shift = self._uniform_reference()
         chi = [g + c for g, c in zip(gamma, shift, strict=True)]
         turned = self.algebra.bracket(chi, zeta)

@@ -205,20 +205,22 @@ def _joined(mesh: Mesh, beams: list[Beam], joints: list[tuple[int, int]] | None)
             )
         one, other = sorted((root(a), root(b)))
         leader[other] = one
-    held = {h.node for h in mesh.holds}
+    holder: dict[int, int] = {}
+    for node in [h.node for h in mesh.holds]:
+        other = holder.setdefault(root(node), node)
+        if other != node:
+            raise InputError(
+                "a joint is held twice",
+                expected="at most one held end where beams meet",
+                received=f"{mesh.where(other)} and {mesh.where(node)}",
+                remedy='leave all but one of them "free"',
+            )
     inertia = mesh.inertia.copy()
     found = []
     for node in ends:
         first = root(node)
         if node == first:
             continue
-        if node in held and first in held:
-            raise InputError(
-                "a joint is held twice",
-                expected="at most one held end where beams meet",
-                received=f"{mesh.where(first)} and {mesh.where(node)}",
-                remedy='leave all but one of them "free"',
-            )
         motion = SE3.inverse(mesh.pose[first]) @ mesh.pose[node]
         motion[:3, 3] = 0.0
         motion[:3, :3] = _orthonormal(motion[:3, :3])

@@ -61,6 +61,8 @@ class Medium:
         "stiffness", as SX.
     velocity, stress : functions
         Their gradients.
+    whole : functions (γ, μ, data) → h, h_γ, h_μ; None
+        Where the density mixes strains and momenta.
     """
 
     size: int
@@ -70,6 +72,7 @@ class Medium:
     velocity: Density
     potential: Density
     stress: Density
+    whole: tuple[Callable[..., SX], ...] | None = None
 
 
 def quadratic(x: SX, packed: SX) -> SX:
@@ -78,8 +81,10 @@ def quadratic(x: SX, packed: SX) -> SX:
 
 
 def applied(x: SX, packed: SX) -> SX:
-    """A x, with A given by its diagonal or row by row."""
+    """A x, with A given by its diagonal or row by row; 4 numbers are (a₁, a₂, a₃, b, b, b)."""
     n = x.numel()
+    if packed.numel() == 4 and n == 6:
+        return ca.vertcat(packed[:3] * x[:3], packed[3] * x[3:])
     if packed.numel() == n:
         return packed * x
     return ca.vertcat(*(ca.dot(packed[i * n : (i + 1) * n], x) for i in range(n)))
@@ -138,10 +143,11 @@ class Place:
 
     def resolved(self, b: SX, right: SX) -> SX:
         """The solution x of x + [b, x] = right."""
-        if self.medium.rigid:  # (1 + ad_b)⁻¹ = (1 − ad_b + b bᵀ)/(1 + b·b), in dual numbers
-            inner = right - self.bracket(b, right) + _times(_dot(b, right), b)
-            square = _dot(b, b)
-            return _times(_inverse((1 + square[0], square[1])), inner)
+        if self.medium.rigid:
+            w, per = b[:3], 1 / (1 + ca.dot(b[:3], b[:3]))
+            angular = _unturned(w, right[:3]) * per
+            linear = _unturned(w, right[3:] - ca.cross(b[3:], angular)) * per
+            return ca.vertcat(angular, linear)
         if not self.medium.terms:
             return right
         return self._eliminated(b, right)
@@ -181,8 +187,11 @@ class Place:
         after = self._settled(equation(unknown))
         if not ca.depends_on(after, unknown):
             return after
+        return self._repeated(unknown, self._settled(start), after, self._weights())
+
+    def _repeated(self, unknown: SX, start: SX, after: SX, weights: SX) -> SX:
         assert self._repeat is None, "one equation per sweep"
-        self._repeat = Repeat(unknown, self._settled(start), after, self._weights())
+        self._repeat = Repeat(unknown, start, after, weights)
         return unknown
 
     def _settled(self, value: SX) -> SX:
@@ -195,6 +204,10 @@ class Place:
 
 class Node(Place):
     """A node with its momentum, velocity, pose and the forces on it.
+
+    The linear momentum of a roller is carried in space, along its axis, where nothing turns it; its
+    mass is where it is, so that its rotation knows nothing of that.  `entered` and `shown` lead
+    there and back, and its row of velocities has what its edges need, as that of all nodes.
 
     Parameters
     ----------
@@ -223,15 +236,48 @@ class Node(Place):
     def _own(self, name: str) -> SX:
         return self.read(f"own_{name}" if "own" in self.features else name)
 
-    def velocity(self, m: SX) -> SX:
-        """ζ = h_μ; of a roller, what is left of it."""
-        found = self.medium.velocity(m, self._own("compliance"))
-        return self._rolled(found, found) if "roller" in self.features else found
+    def turning(self, m: SX, old: SX | None = None) -> SX:
+        """[h_μ(m), m]*; given `old`, with ½(h_μ(old) + h_μ(2m − old)), the same if h_μ is linear."""
+        if self.medium.rigid or old is None:
+            return self.dual(self.velocity(m), m)
+        return self.dual(0.5 * (self.velocity(old) + self.velocity(2 * m - old)), m)
 
-    def _rolled(self, x: SX, velocity: SX) -> SX:
-        """(a, b) with b along the roller's axis: that of the displacement in this step."""
-        along = self._displaced(self.read("along"), velocity[:3])
-        return ca.vertcat(x[:3], along * (ca.dot(along, x[3:]) / ca.dot(along, along)))
+    def spun(self, known: SX, factor: SX, old: SX | None = None) -> SX:
+        """The solution m of m = known + factor·turning(m, old)."""
+        c = self._own("compliance") if self.medium.rigid else SX(0)
+        if c.numel() != 4 or self.features & {"held", "roller", "moved"}:
+            return self.solve(known, lambda m: known + factor * self.turning(m, old))
+        # The mass has no direction, so P × v = 0: Π turns by itself, and P with it.
+        spin, rest = SX.sym("x", 3), [(1, 2), (2, 0), (0, 1)]
+        after = [
+            known[i] + (factor * (c[k] - c[j])) * (spin[j] * spin[k])
+            for i, (j, k) in enumerate(rest)
+        ]
+        spin = self._repeated(spin, known[:3], ca.vertcat(*after), c[:3])
+        w = (factor * c[:3]) * spin  # P + w × P = known
+        push = _unturned(w, known[3:]) * (1 / (1 + ca.dot(w, w)))
+        return ca.vertcat(spin, push)
+
+    def velocity(self, m: SX) -> SX:
+        """ζ = h_μ."""
+        return self.medium.velocity(m, self._own("compliance"))
+
+    def dual(self, x: SX, m: SX) -> SX:
+        return super().dual(self._turning(x), self._turning(m))
+
+    def stretched(self, b: SX, m: SX) -> SX:
+        return super().stretched(self._turning(b), self._turning(m))
+
+    def _turning(self, x: SX) -> SX:
+        """Of a roller, what turns with it."""
+        return ca.vertcat(x[:3], SX.zeros(3)) if "roller" in self.features else x
+
+    def entered(self, x: SX) -> SX:
+        """A momentum or force in the local frame, as it is carried."""
+        if "roller" not in self.features:
+            return x
+        along = self.read("along")
+        return ca.vertcat(x[:3], along * ca.dot(along, _forth(self._before, x[3:])))
 
     def _displaced(self, shift: SX, spin: SX) -> SX:
         """v for which a step with ω = `spin` shifts the node by `shift` per time, in space."""
@@ -240,7 +286,9 @@ class Node(Place):
         return local - ca.cross(half, local) + half * ca.dot(half, local)
 
     def _guided(self, zeta: SX) -> SX:
-        """The velocity of a moved node, which leads to where it is to be."""
+        """The velocity of a moved node, which leads to where it is to be; that of a roller."""
+        if "roller" in self.features:
+            return ca.vertcat(zeta[:3], self._displaced(zeta[3:], zeta[:3]))
         if "moved" not in self.features:
             return zeta
         spin = zeta[:3]
@@ -260,7 +308,7 @@ class Node(Place):
         if "gravity" in self.features:
             fall = ca.vertcat(SX.zeros(3), _back(self._before, self.read("gravity")))
             total = total + applied(fall, self._own("inertia"))
-        return total
+        return self.entered(total)
 
     def _loads(self) -> SX:
         total = SX.zeros(self.medium.size)
@@ -273,17 +321,17 @@ class Node(Place):
 
     def now(self, momentum: SX) -> None:
         """Count the energy at the time of the strains, and the power of what acts."""
-        share = self.read("share")
-        self._sums.append(self.medium.kinetic(momentum, self._own("compliance")) / share)
+        weight = self.read("weight")
+        self._sums.append(self.medium.kinetic(momentum, self._own("compliance")) * weight)
         acting = self._loads()
         if "gravity" in self.features:
             fall = ca.vertcat(SX.zeros(3), _back(self._before, self.read("gravity")))
-            acting = acting + applied(fall, self._own("inertia")) / share
+            acting = acting + applied(fall, self._own("inertia")) * weight
         velocity = self.velocity(momentum)
-        power = ca.dot(acting, velocity)
+        power = ca.dot(self.entered(acting), velocity)
         if "moved" in self.features:  # what moves it works against the edges and the loads
             which = slice(3, 6) if "held" in self.features else slice(0, 6)
-            mean, against = self._mean_velocity(momentum), acting - self.force / share
+            mean, against = self._mean_velocity(momentum), acting - self.force * weight
             power = power + ca.dot(against[which], mean[which])
         self._sums.append(power)
 
@@ -292,7 +340,9 @@ class Node(Place):
         return 0.5 * (self._guided(self.velocity(momentum)) + self._old)
 
     def shown(self, momentum: SX) -> SX:
-        """The momentum that is shown: of a moved node that of its motion."""
+        """The momentum that is shown, in the local frame: of a moved node that of its motion."""
+        if "roller" in self.features:
+            return ca.vertcat(momentum[:3], _back(self._before, momentum[3:]))
         if "moved" not in self.features:
             return self._settled(momentum)
         mean = self._mean_velocity(momentum)
@@ -304,29 +354,29 @@ class Node(Place):
         """g' = g cay(h ζ)."""
         if not self.medium.rigid:
             return
-        k, v = self.h * zeta[:3], self.h * zeta[3:]
-        half = 0.5 * k
-        square = ca.dot(half, half)
+        half, v = (0.5 * self.h) * zeta[:3], self.h * zeta[3:]
         turn, place = self._before, self.read("place")
-        shift = (v + ca.cross(half, v)) / (1 + square)
+        per = 1 / (1 + ca.dot(half, half))
+        shift = (v + ca.cross(half, v)) * per
         self.write("place", place + _forth(turn, shift))
-        moved = _product(turn, ca.vertcat(1, half))
-        self.write("turn", moved / ca.sqrt(ca.dot(moved, moved)))
+        # |q (1, half)| = |q|/√per, and |q| is 1 but for rounding, which is taken back here.
+        scale = ca.sqrt(per) * (1.5 - 0.5 * ca.dot(turn, turn))
+        self.write("turn", _product(turn, ca.vertcat(1, half)) * scale)
 
     def _weights(self) -> SX:
         if not self.medium.rigid:
             return super()._weights()
         given, n = self._own("compliance"), self.medium.size
+        if given.numel() == 4:
+            return ca.vertcat(given[:3], given[3], given[3], given[3])
         return given if given.numel() == n else given[:: n + 1]
 
     def either(self, *, free: SX, held: SX) -> SX:
         """One of two expressions that are equal where nothing holds the node."""
-        return held if self.features & {"held", "roller", "moved"} else free
+        return held if self.features & {"held", "moved"} else free
 
     def _settled(self, value: SX) -> SX:
         """The momentum that belongs to a velocity which the node's hold allows."""
-        if "roller" in self.features:
-            return self._rolled(value, self.medium.velocity(value, self._own("compliance")))
         if "held" in self.features:
             return applied(value, self.read("hold"))
         return SX.zeros(value.numel()) if "moved" in self.features else value
@@ -368,20 +418,76 @@ class Edge(Place):
         self._sums.append(self.medium.potential(gamma, stiffness) / self.per_length)
 
 
+class MixedNode(Node):
+    """A node of a field whose density mixes strains and momenta.
+
+    All nodes are solved for together, by repeating node and edge sweeps: "old" is the momentum
+    before the step, "mu" the newest one, and the sums are squares of its change and of itself.
+    """
+
+    @property
+    def mu(self) -> SX:
+        return self._written.get("mu", self.read("old"))
+
+    @mu.setter
+    def mu(self, value: SX) -> None:
+        change = value - self._guess
+        self._sums += [ca.dot(change, change), ca.dot(value, value)]
+        self.write("mu", value)
+
+    def __init__(self, layout: Layout, medium: Medium, features: frozenset[str]) -> None:
+        super().__init__(layout, medium, features)
+        self._guess = self.read("mu")
+
+    def velocity(self, m: SX) -> SX:
+        """δH/δμ: the mean over the edges on both sides."""
+        assert self.medium.whole is not None
+        found, sides = SX.zeros(self.medium.size), self.read("sides")
+        for i, offset in enumerate((-1, 0)):
+            gamma = self.read("chi", offset) - self.read("reference", offset)
+            slope = self.medium.whole[2](gamma, m, self.read("stiffness", offset))
+            found = found + ca.if_else(sides[i] > 0, sides[i] * slope, 0)
+        return found
+
+    def now(self, momentum: SX) -> None:
+        self.write("seen", momentum)
+
+    def shown(self, momentum: SX) -> SX:
+        return momentum
+
+
+class MixedEdge(Edge):
+    """An edge of such a field."""
+
+    def _ends(self, which: int, gamma: SX, name: str) -> SX:
+        """The mean of h or a derivative with the momenta of both ends."""
+        assert self.medium.whole is not None
+        values = [
+            self.medium.whole[which](gamma, self.read(name, offset), self.read("stiffness"))
+            for offset in (0, 1)
+        ]
+        return 0.5 * (values[0] + values[1])
+
+    def pull(self, chi: SX, *, exact: bool = False) -> None:
+        gamma = chi - self.read("reference")
+        n = self._ends(1, gamma, "mu")
+        turned = self.dual(chi * (0.5 / self.per_length), n)
+        self.write("left", n - turned)
+        self.write("right", -(n + turned))
+        self._sums.append(SX(0))
+
+    def count(self) -> None:
+        """The energy at the time of the strains."""
+        gamma = self.chi - self.read("reference")
+        self._sums.append(self._ends(0, gamma, "seen") / self.per_length)
+
+
 # ---- dual numbers, quaternions ---------------------------------------------------------------
 
 
-def _dot(x: SX, y: SX) -> tuple[SX, SX]:
-    return ca.dot(x[:3], y[:3]), ca.dot(x[:3], y[3:]) + ca.dot(x[3:], y[:3])
-
-
-def _times(s: tuple[SX, SX], x: SX) -> SX:
-    return ca.vertcat(s[0] * x[:3], s[0] * x[3:] + s[1] * x[:3])
-
-
-def _inverse(s: tuple[SX, SX]) -> tuple[SX, SX]:
-    first = 1 / s[0]
-    return first, -(s[1] * first) * first
+def _unturned(w: SX, b: SX) -> SX:
+    """(1 + w²) x with x + w × x = b."""
+    return b + ca.dot(w, b) * w - ca.cross(w, b)
 
 
 def _product(p: SX, q: SX) -> SX:

@@ -19,7 +19,16 @@ from casadi import SX
 from taut.errors import ModelError
 from taut.kernel.emit import lean
 from taut.kernel.native import Native, compiled, lanes
-from taut.kernel.places import Edge, Layout, Medium, Node, applied, quadratic
+from taut.kernel.places import (
+    Edge,
+    Layout,
+    Medium,
+    MixedEdge,
+    MixedNode,
+    Node,
+    applied,
+    quadratic,
+)
 from taut.kernel.sweep_code import MARGIN, sweep_code
 from taut.kernel.translate import to_casadi
 from taut.lie import se3
@@ -30,8 +39,9 @@ if TYPE_CHECKING:
     from taut.methods.fields.base import Scheme
 
 FEW = 0.1  # of the nodes may have an inertia of their own before all have
-NODE_STAGES, EDGE_STAGES = ("begin", "shown", "node"), ("pull", "edge")
+EDGE_STAGES = ("pull", "edge", "count")
 SEEN = "seen"
+LINE = 8  # doubles in a line of the cache
 
 
 @dataclass
@@ -58,8 +68,10 @@ class Strand:
     halo: list[tuple[str, int, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        stride = self.count + 2 * MARGIN + lanes()
-        self.rows = np.zeros((self.layout.height, stride + -stride % 8))
+        # Rows begin on lines of the cache, an odd number of lines apart: so they fall into all of
+        # its sets alike.  There are few such distances, each of which has code of its own.
+        lines = -(-(self.count + 2 * MARGIN + lanes()) // LINE)
+        self.rows = _aligned(self.layout.height, ((1 << (lines - 1).bit_length()) + 1) * LINE)
         self.par = np.zeros(self.layout.width)
 
     @property
@@ -95,9 +107,16 @@ class Strand:
         )
         found = []
         for features, first, last in places:
-            native = _compiled(_text(self.medium, self.layout, *key, features))
+            native = _compiled(_text(self.medium, self.layout, self.stride, *key, features))
             found.append((native.address("sweep"), first, last))
         return np.array(found, dtype=np.int64).reshape(-1, 3)
+
+
+def _aligned(height: int, width: int) -> np.ndarray:
+    """Zeros whose rows begin on lines of the cache."""
+    raw = np.zeros(height * width + LINE)
+    skip = (-raw.ctypes.data // 8) % LINE
+    return raw[skip : skip + height * width].reshape(height, width)
 
 
 @lru_cache(maxsize=256)
@@ -108,27 +127,30 @@ def _compiled(text: str) -> Native:
 _TEXTS: dict[tuple, str] = {}
 
 
-def _text(medium: Medium, layout: Layout, scheme: Scheme, stage: str, features) -> str:
+def _text(medium: Medium, layout: Layout, stride: int, scheme: Scheme, stage: str, features) -> str:
     """The code of a sweep, remembered for media that can be told apart."""
-    key = (medium, layout.key(), scheme.key, stage, features)
+    key = (medium, layout.key(), stride, scheme.key, stage, features)
     if key not in _TEXTS:
         if stage in EDGE_STAGES:
-            place = Edge(layout, medium)
+            place = (Edge if medium.whole is None else MixedEdge)(layout, medium)
             if stage == "pull":
                 place.pull(place.chi, exact=scheme.posed)
+            elif stage == "count":
+                place.count()
             else:
                 scheme.edge(place)
         else:
-            place = Node(layout, medium, features)
+            place = (Node if medium.whole is None else MixedNode)(layout, medium, features)
             if stage == "begin":
-                place.write("mu", scheme.begin(place))
+                place.mu = place.entered(place.mu)
+                place.mu = scheme.begin(place)
             elif stage == "shown":
                 seen = scheme.shown(place)
                 place.write(SEEN, place.shown(seen))
                 place.now(seen)
             else:
                 scheme.node(place)
-        _TEXTS[key] = sweep_code(place.sweep(), lanes())
+        _TEXTS[key] = sweep_code(place.sweep(), lanes(), stride)
     return _TEXTS[key]
 
 
@@ -149,12 +171,13 @@ def strand_of_mesh(mesh: Mesh) -> Strand:
     clamped = {h.node for h in mesh.holds if h.freedom.shape[1] == 0 and not h.end.moved}
     held = {h.node: h for h in mesh.holds if h.node not in clamped}
     _check_guided(mesh, held)
-    own = _special(mesh.inertia, followers | clamped)
-    common = np.flatnonzero(~own)
+    still = followers | clamped
+    own = _special(mesh.inertia, still)
+    common = np.array([j for j in np.flatnonzero(~own) if j not in still], dtype=int)
     own[list(held)] = True
     features = _features(mesh, own, leaders, held)
     layout = _layout(mesh, features, own, common)
-    runs = _runs([features[j] if j not in followers | clamped else None for j in range(count)])
+    runs = _runs([features[j] if j not in still else None for j in range(count)])
     edges = [(a, b) for alive, a, b in _runs([bool(x) or None for x in mesh.alive]) if alive]
     strand = Strand(count, _rigid(), layout, runs, edges)
     _fill(strand, mesh, own, common, held)
@@ -165,7 +188,7 @@ def _special(matrices: np.ndarray, ignored: set[int]) -> np.ndarray:
     """Which nodes do not have the inertia of most."""
     middle = matrices[len(matrices) // 2]
     scale = np.abs(middle).max()
-    special = np.array([not np.allclose(x, middle, rtol=0, atol=1e-15 * scale) for x in matrices])
+    special = np.abs(matrices - middle).max(axis=(1, 2)) > 1e-15 * scale
     if special.sum() > max(2, FEW * len(matrices)):
         special[:] = True
     special[list(ignored)] = False
@@ -217,6 +240,7 @@ def _check_guided(mesh: Mesh, held: dict[int, Hold]) -> None:
 def _layout(mesh: Mesh, features, own, common) -> Layout:
     layout = Layout()
     sizes = {"mu": 6, "zeta": 6, "turn": 4, "place": 3, "chi": 6, "left": 6, "right": 6, "share": 1}
+    sizes["weight"] = 1
     for name, size in sizes.items():
         layout.row(name, size)
     layout.row(SEEN, 6)
@@ -240,8 +264,10 @@ def _layout(mesh: Mesh, features, own, common) -> Layout:
         if some & {"gravity", "moved"}:
             layout.row("own_inertia", 36)
     if len(common):
-        size = 6 if _diagonal(mesh.inertia[common[:1]]) else 36
-        layout.slot("compliance", size)
+        one = mesh.inertia[common[0]]
+        size = 6 if _diagonal(one[None]) else 36
+        even = size == 6 and one[3, 3] == one[4, 4] == one[5, 5]
+        layout.slot("compliance", 4 if even else size)
         if "gravity" in some:
             layout.slot("inertia", size)
     alive = mesh.alive
@@ -263,7 +289,7 @@ def _diagonal(matrices: np.ndarray) -> bool:
 
 def _packed(matrices: np.ndarray, size: int) -> np.ndarray:
     many = len(matrices)
-    return np.einsum("kii->ki", matrices) if size == 6 else matrices.reshape(many, 36)
+    return matrices.reshape(many, 36) if size == 36 else np.einsum("kii->ki", matrices)[:, :size]
 
 
 def _runs(values: list) -> list[tuple]:
@@ -280,11 +306,13 @@ def _runs(values: list) -> list[tuple]:
 def _fill(strand: Strand, mesh: Mesh, own, common, held) -> None:
     layout = strand.layout
     strand.give("share", 1 / mesh.weight)
+    strand.give("weight", mesh.weight)
     if len(common):
         one = mesh.inertia[common[0]]
         size = layout.slots["compliance"][1]
         strand.give("compliance", _packed(np.linalg.inv(one)[None], size)[0])
         if layout.has("inertia"):
+            size = layout.slots["inertia"][1]
             strand.give("inertia", _packed(one[None], size)[0])
     if own.any():
         inverse = np.linalg.inv(mesh.inertia)
@@ -331,10 +359,14 @@ def strand_of_field(given: Field, values: np.ndarray) -> Strand:
     for name in ("mu", "zeta", "chi", "left", "right", SEEN, "reference"):
         layout.row(name, n)
     layout.row("share", 1)
+    layout.row("weight", 1)
     layout.row("compliance", 1 + len(values))
     layout.row("stiffness", 1 + len(values))
     for name in ("step", "per_length"):
         layout.slot(name, 1)
+    if given.mixed:
+        layout.row("old", n)
+        layout.row("sides", 2)
     inner = (int(given.ends[0] == "clamped"), count - int(given.ends[1] == "clamped"))
     links = count if given.periodic else count - 1
     halo = []
@@ -343,12 +375,24 @@ def strand_of_field(given: Field, values: np.ndarray) -> Strand:
     strand = Strand(
         count, medium_of(given), layout, [(frozenset(), *inner)], [(0, links)], halo
     )
+    if given.periodic and given.mixed:
+        strand.halo += [("chi", count - 1, -1), ("mu", 0, count), ("seen", 0, count)]
+    if given.mixed:
+        sides = np.full((count, 2), 0.5)
+        if not given.periodic:
+            sides[0], sides[-1] = (0.0, 1.0), (1.0, 0.0)
+        strand.give("sides", sides)
     strand.give("share", 1 / given.weights)
+    strand.give("weight", given.weights)
     strand.give("per_length", np.array([1 / given.spacing]))
     strand.give("reference", given.reference)
     for name, places in (("compliance", given.places), ("stiffness", given.middles)):
         spread = np.broadcast_to(values, (len(places), len(values)))
         strand.give(name, np.hstack([places[:, None], spread]))
+    if given.periodic:  # the edge before node 0 is the last one
+        for name in ("reference", "stiffness"):
+            at, size = layout.rows[name]
+            strand.rows[at : at + size, MARGIN - 1] = strand.view(name)[:, -1]
     return strand
 
 
@@ -369,4 +413,18 @@ def medium_of(given: Field) -> Medium:
 
     kinetic, velocity = density(given.kinetic, given.momentum)
     potential, stress = density(given.potential, given.strain)
-    return Medium(n, terms, False, kinetic, velocity, potential, stress)
+    whole = _whole(given) if given.mixed else None
+    return Medium(n, terms, False, kinetic, velocity, potential, stress, whole)
+
+
+def _whole(given: Field) -> tuple:
+    """(γ, μ, data) → h, h_γ, h_μ."""
+    n = given.size
+    gamma, mu, data = SX.sym("g", n), SX.sym("m", n), SX.sym("data", 1 + len(given.parameters))
+    table = dict(zip(given.strain, ca.vertsplit(gamma), strict=True))
+    table |= dict(zip(given.momentum, ca.vertsplit(mu), strict=True))
+    table |= dict(zip((given.place, *given.parameters), ca.vertsplit(data), strict=True))
+    (h,) = to_casadi([given.density], table)
+    results = (h, ca.gradient(h, gamma), ca.gradient(h, mu))
+    inputs = [gamma, mu, data]
+    return tuple(lean(ca.Function("whole", inputs, [ca.densify(x)])) for x in results)

@@ -19,6 +19,7 @@ rounding and fall no more.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import casadi as ca
@@ -29,7 +30,8 @@ from taut.kernel.emit import Emitter, Graph, lean
 MARGIN = 8  # spare places before the first and after the last one
 LIMIT = 60  # repetitions
 NEXT, SAME = 1e-16, 4e-16  # a change to come, or a change, that does not count
-NOISE, FALLS = 1e-12, 0.25  # changes below this that fall by less are rounding
+NOISE, FALLS = 1e-12, 0.75  # changes below this that fall by less are rounding: no rate that
+#                              LIMIT allows is as slow
 SIGNATURE = (
     "ptr noalias %rows, i64 %stride, ptr noalias readonly %par, i64 %first, i64 %last, "
     "ptr noalias %sums"
@@ -77,17 +79,34 @@ class Sweep:
     repeat: Repeat | None = None
 
 
-def sweep_code(sweep: Sweep, lanes: int, name: str = "sweep") -> str:
-    """LLVM IR text of a sweep."""
-    return _Writer(sweep, lanes).text(name)
+def sweep_code(sweep: Sweep, lanes: int, stride: int | None = None) -> str:
+    """LLVM IR text of a sweep.
+
+    Given a `stride` it holds for that one only: all rows are then at fixed distances, and one
+    register finds them all.
+    """
+    return _Writer(sweep, lanes, stride).text("sweep")
+
+
+def _begun(repeat: Repeat, symbols: list[SX]) -> ca.Function:
+    """Two repetitions without a question, the change in the second, and what changes are held to."""
+    first = ca.substitute(repeat.next, repeat.unknown, repeat.start)
+    second = ca.substitute(repeat.next, repeat.unknown, first)
+    change = second - first
+    moved = ca.dot(repeat.weights, change * change)
+    size = ca.dot(repeat.weights, second * second)
+    limits = [size * x**2 for x in (NEXT, SAME, NOISE)]
+    return lean(ca.Function("start", symbols, [second, moved, *limits]))
 
 
 class _Writer:
-    def __init__(self, sweep: Sweep, lanes: int) -> None:
+    def __init__(self, sweep: Sweep, lanes: int, stride: int | None) -> None:
         self.sweep, self.lanes, self.e = sweep, lanes, Emitter(lanes)
+        self.stride = stride
         symbols = [*(x for x, _, _ in sweep.reads), sweep.par]
         results = [*(ca.densify(x) for x, _ in sweep.writes), *map(ca.densify, sweep.sums)]
         self.late: set[int] = set()
+        self.first = [sweep.repeat is None for _ in sweep.reads]
         outputs = results
         if (repeat := sweep.repeat) is not None:
             self.late = {len(symbols)}
@@ -95,10 +114,10 @@ class _Writer:
             symbols = [*symbols, repeat.unknown]
             change = repeat.next - repeat.unknown
             moved = ca.dot(repeat.weights, change * change)
-            size = ca.dot(repeat.weights, repeat.next * repeat.next)
-            again = lean(ca.Function("again", symbols, [repeat.next, moved, size]))
-            start = lean(ca.Function("start", symbols[:-1], [repeat.start]))
-            self.again, self.start = again, start
+            again = lean(ca.Function("again", symbols, [repeat.next, moved]))
+            self.again, self.start = again, _begun(repeat, symbols[:-1])
+            needed = ca.vertcat(repeat.start, repeat.next, repeat.weights)
+            self.first = [bool(ca.depends_on(needed, x)) for x, _, _ in sweep.reads]
         self.rest = lean(ca.Function("rest", symbols, outputs))
 
     def text(self, name: str) -> str:
@@ -107,9 +126,9 @@ class _Writer:
         for i in range(len(self.sweep.sums)):
             e.do(f"%sum{i} = alloca {e.type}, align 64")
             e.do(f"store {e.type} {e.constant(0.0)}, ptr %sum{i}, align 64")
-        rows = {row + k for _, row, _ in self._places() for k in range(_)}
+        rows = {row + k for _, row, size in self._places() for k in range(size)}
         self.base = {}
-        for row in sorted(rows):
+        for row in sorted(rows) if self.stride is None else ():
             at = e.put(f"mul i64 %stride, {row}")
             self.base[row] = e.put(f"getelementptr double, ptr %rows, i64 {at}")
         e.do("br label %test")
@@ -157,40 +176,55 @@ class _Writer:
 
     def _pointer(self, row: int, j: str, offset: int = 0) -> str:
         e = self.e
+        if self.stride is not None:
+            here = e.put(f"getelementptr double, ptr %rows, i64 {j}")
+            return e.put(f"getelementptr double, ptr {here}, i64 {row * self.stride + offset}")
         at = e.put(f"add i64 {j}, {offset}") if offset else j
         return e.put(f"getelementptr double, ptr {self.base[row]}, i64 {at}")
 
     def _body(self, label: str, j: str, given: list[str], mask: str | None) -> str:
         """One block of places; the label of the block that ends it."""
         e, sweep = self.e, self.sweep
-        values: list[list[str]] = []
-        for x, row, offset in sweep.reads:
-            found = []
-            for k in range(x.numel()):
-                at = self._pointer(row + k, j, offset)
-                found.append(e.put(f"load {e.type}, ptr {at}, align 8"))
-            values.append(found)
-        values.append(given)
-        if sweep.repeat is None:
-            outputs = e.inline(self.rest, values)
-        else:
+        values = self._loaded(j, given, early=True)
+        inputs = values
+        if sweep.repeat is not None:
             solution, ok = self._repeated(label, values, mask)
             good, bad = f"{label}_good", f"{label}_bad"
             e.do(f"br i1 {e.likely(e.all(ok))}, label %{good}, label %{bad}")
             e.label(bad)
             self._give_up(j, ok)
             e.label(good)
-            outputs = e.inline(self.rest, [*values, solution])
             label = good
-        for (_, row), found in zip(sweep.writes, outputs, strict=False):
-            for k, value in enumerate(found):
-                self._write(self._pointer(row + k, j), value, mask)
-        for i, (value,) in enumerate(outputs[len(sweep.writes) :]):
+        later = self._loaded(j, given, early=False)
+        inputs = [now or after for now, after in zip(values, later, strict=True)]
+        if sweep.repeat is not None:
+            inputs.append(solution)
+        places = [row for _, row in sweep.writes]
+
+        def told(i: int, k: int, value: str) -> None:  # written at once, registers are few
+            if i < len(places):
+                self._write(self._pointer(places[i] + k, j), value, mask)
+                return
+            i -= len(places)
             if mask is not None:
                 value = e.select(mask, value, e.constant(0.0))
             so_far = e.put(f"load {e.type}, ptr %sum{i}, align 64")
             e.do(f"store {e.type} {e.plus(so_far, value)}, ptr %sum{i}, align 64")
+
+        e.inline(self.rest, inputs, told)
         return label
+
+    def _loaded(self, j: str, given: list[str], *, early: bool) -> list[list[str]]:
+        """What is needed before the repetition, or only after it; the other lists are empty."""
+        e, found = self.e, []
+        for (x, row, offset), first in zip(self.sweep.reads, self.first, strict=True):
+            values = []
+            if first == early:
+                for k in range(x.numel()):
+                    at = self._pointer(row + k, j, offset)
+                    values.append(e.put(f"load {e.type}, ptr {at}, align 8"))
+            found.append(values)
+        return [*found, given if early else []]
 
     def _write(self, at: str, value: str, mask: str | None) -> None:
         e = self.e
@@ -204,7 +238,7 @@ class _Writer:
         """The loop that solves x = f(x): the solution, and which lanes have converged."""
         e, repeat = self.e, self.sweep.repeat
         assert repeat is not None
-        (first,) = e.inline(self.start, values)
+        first, (before,), (next_one,), (same,), (noise,) = e.inline(self.start, values)
         graph = Graph(self.again)
         early = graph.emit_early(e, [*values, []], self.late)
         loop, after = f"{label}_again", f"{label}_solved"
@@ -212,42 +246,49 @@ class _Writer:
             f"xor {e.mask} {mask}, {e.splat('true')}"
         )  # fmt: skip
         x, x_next = ([e.name() for _ in first] for _ in range(2))
-        done, done_next, count, count_next, last, moved_all = (e.name() for _ in range(6))
-        e.do(f"br label %{loop}")
-        e.label(loop)
-        for a, b, g in zip(x, x_next, first, strict=True):
-            e.do(f"{a} = phi {e.type} [ {g}, %{label} ], [ {b}, %{loop} ]")
-        e.do(f"{done} = phi {e.mask} [ {idle}, %{label} ], [ {done_next}, %{loop} ]")
-        never = e.constant(0.0)  # one change does not tell how quickly they fall
-        e.do(f"{last} = phi {e.type} [ {never}, %{label} ], [ {moved_all}, %{loop} ]")
-        e.do(f"{count} = phi i64 [ 0, %{label} ], [ {count_next}, %{loop} ]")
-        new, (moved,), (size,) = graph.emit_late(e, [*values, x], early)
+        done, done_next, count, count_next, last = (e.name() for _ in range(5))
+        hole = self._hole(loop)
+        new, (moved,) = graph.emit_late(e, [*values, x], early)
         for a, b, c in zip(x, x_next, new, strict=True):
             e.do(f"{b} = select {e.mask} {done}, {e.type} {a}, {e.type} {c}")
-        e.do(f"{moved_all} = fadd {e.type} {moved}, {e.constant(0.0)}")
-        enough = self._enough(moved, size, last)
+        enough = self._enough(moved, last, next_one, same, noise)
         e.do(f"{done_next} = or {e.mask} {done}, {enough}")
         e.do(f"{count_next} = add i64 {count}, 1")
         busy = e.put(f"xor i1 {e.all(done_next)}, true")
         within = e.put(f"icmp ult i64 {count_next}, {LIMIT}")
         e.do(f"br i1 {e.put(f'and i1 {busy}, {within}')}, label %{loop}, label %{after}")
+        phis = [(a, e.type, g, b) for a, b, g in zip(x, x_next, first, strict=True)]
+        phis.append((done, e.mask, idle, done_next))
+        phis.append((last, e.type, before, moved))
+        phis.append((count, "i64", "0", count_next))
+        e.lines[hole] = "\n".join(
+            f"  {name} = phi {kind} [ {one}, %{label} ], [ {other}, %{loop} ]"
+            for name, kind, one, other in phis
+        )
         e.label(after)
         return x_next, done_next
 
-    def _enough(self, moved: str, size: str, last: str) -> str:
+    def _hole(self, loop: str) -> int:
+        """Enter a loop; where its φ-nodes go."""
+        self.e.do(f"br label %{loop}")
+        self.e.label(loop)
+        self.e.lines.append("")
+        return len(self.e.lines) - 1
+
+    def _enough(self, moved: str, last: str, next_one: str, same: str, noise: str) -> str:
         """Whether a change is the last that counts; all are squares."""
         e = self.e
 
-        def times(a: str, b: str | float) -> str:
-            return e.put(f"fmul {e.type} {a}, {b if isinstance(b, str) else e.constant(b)}")
+        def times(a: str, b: str) -> str:
+            return e.put(f"fmul {e.type} {a}, {b}")
 
-        next_one = e.compare("ole", times(moved, moved), times(times(size, NEXT**2), last))
-        same = e.compare("ole", moved, times(size, SAME**2))
-        small = e.compare("ole", moved, times(size, NOISE**2))
-        stuck = e.compare("oge", moved, times(last, FALLS**2))
-        begun = e.compare("ogt", last, e.constant(0.0))
-        noise = e.put(f"and {e.mask} {small}, {e.put(f'and {e.mask} {stuck}, {begun}')}")
-        return e.put(f"or {e.mask} {e.put(f'or {e.mask} {next_one}, {same}')}, {noise}")
+        soon = e.compare("ole", times(moved, moved), times(next_one, last))
+        tiny = e.compare("ole", moved, same)
+        small = e.compare("ole", moved, noise)
+        stuck = e.compare("oge", moved, times(last, e.constant(FALLS**2)))
+        rounding = e.put(f"and {e.mask} {small}, {stuck}")
+        enough = e.put(f"or {e.mask} {e.put(f'or {e.mask} {soon}, {tiny}')}, {rounding}")
+        return e.put(f"and {e.mask} {enough}, {e.compare('olt', noise, e.constant(math.inf))}")
 
     def _give_up(self, j: str, ok: str) -> None:
         """Return the first place that did not converge."""

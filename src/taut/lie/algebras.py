@@ -3,8 +3,8 @@
     [eᵢ, eⱼ] = Σₖ cᵢⱼᵏ eₖ,        ⟨[ξ, α]*, η⟩ = ⟨α, [ξ, η]⟩
 
 Elements ξ of an algebra and α of its dual are arrays whose last axis is as long as the algebra's
-dimension; everything broadcasts over the other axes.  [ξ, α]* is the dual bracket of CS (24), (25),
-written ad*_ξ α elsewhere (with either sign).
+dimension; everything broadcasts over the other axes.  [ξ, α]* is the dual bracket of CS (5); others
+write ad*_ξ α for it, with either sign.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Algebra:
     def dual(self, xi: Any, alpha: Any) -> Any:
         """[ξ, α]*, with ⟨[ξ, α]*, η⟩ = ⟨α, [ξ, η]⟩ for all η: Σᵢₖ cᵢⱼᵏ ξᵢ αₖ in components.
 
-        Takes and returns what `bracket` does.  In se(3) it is (CS, before (43))
+        Takes and returns what `bracket` does (CS (5)).  In se(3) it is
 
             [(ω, v), (Π, P)]* = (Π × ω + P × v, P × ω).
         """

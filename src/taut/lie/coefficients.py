@@ -32,7 +32,7 @@ from taut.errors import InputError
 
 NEAR = 4.0  # series for u = θ² below this; that of c converges for u < 4π²
 SMALL = 1e-18  # of the sum: what is left out of a series
-TERMS = 30
+TERMS = 24
 
 Function = Callable[[Any], Any]  # of u, elementwise
 Three = Callable[[Any], tuple[Any, Any, Any]]

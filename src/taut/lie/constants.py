@@ -94,6 +94,12 @@ def from_mapping(brackets: Mapping[Any, Any], labels: Sequence[str]) -> tuple[in
     given: set[tuple[int, int]] = set()
     for (first, second), row in rows:
         i, j = place(first), place(second)
+        if (i, j) in given:
+            raise InputError(
+                "a bracket is given twice",
+                expected="every bracket once, by labels or by numbers",
+                received=f"[{first}, {second}] again",
+            )
         given.add((i, j))
         for name, c in row.items():
             entries[i, j, place(name)] = exact(c, f"of [{first}, {second}] along {name}")

@@ -5,6 +5,11 @@ follow.  The energy E_n = K_n + V_n of the state at t_n is known once the nodes 
 is counted with the momentum at t_n, V_n was left by the edges one step before), and with it the
 balance E_n − E_0 − work, of which the books are kept; the work of loads is the sum of h(P_n +
 P_{n+1})/2, P being their power.
+
+A line that does not fit into the cache is swept in tiles: a block of nodes makes `DEPTH` steps before
+the next block is fetched.  Since a node needs its two edges and an edge its two nodes, the block
+moves one node to the left with every step; in that order everything is found at its time, in place,
+and each number is computed from the same numbers as without tiles.
 """
 
 from __future__ import annotations
@@ -27,7 +32,11 @@ ENERGY0, ERROR_MIN, ERROR_MAX, WORK, POWER, GROSS = (
     BOOKS.index(x)
     for x in ("energy0", "error_min", "error_max", "work", "power", "gross_work")
 )
+# Two books that only constraints need are kept for fields otherwise: an energy below which errors
+# mean nothing (that of round-off in a beam at rest), and the length of the step after a state.
+LEAST, AFTER = (BOOKS.index(x) for x in ("max_g", "max_hidden"))
 DONE, UNSOLVED, BLOWN_UP, BAD_LOAD, BAD_AIM = 0, 1, 2, 3, 4
+DEPTH, BLOCK, LONG = 24, 384, 4096  # steps and nodes of a tile; nodes from which on it pays
 LARGEST = 10.0  # error of the energy balance, against the energy there is, that is a blow-up
 STORED = ("seen", "chi", "turn", "place")
 
@@ -40,6 +49,64 @@ def swept(calls, rows, stride, par, sums):
         if failed >= 0:
             return failed
     return -1
+
+
+@njit(nogil=True, cache=True)
+def swept_within(calls, rows, stride, par, sums, low, high):
+    """The same for places low … high − 1 only."""
+    for i in range(calls.shape[0]):
+        first, last = max(calls[i, 1], low), min(calls[i, 2], high)
+        if first < last:
+            failed = call_sweep(calls[i, 0], rows, stride, par, first, last, sums)
+            if failed >= 0:
+                return failed
+    return -1
+
+
+@njit(nogil=True, cache=True)
+def plain(rows, origin, par, move, bend, books, energies, h, count):
+    """Make `count` steps of a line that nothing but steady loads acts on; see `tiled`."""
+    stride, given = rows.shape[1], par.ctypes.data
+    sums = np.zeros(4)
+    at, potential = sums.ctypes.data, energies[0]
+    for k in range(count):
+        sums[0], sums[1] = 0.0, 0.0
+        failed = swept(move, origin, stride, given, at)
+        if failed >= 0:
+            energies[0] = potential
+            return k, UNSOLVED, failed
+        if noted(books, sums[0] + potential, sums[1], h):
+            energies[0] = potential
+            return k, BLOWN_UP, 0
+        sums[0] = 0.0
+        swept(bend, origin, stride, given, at)
+        potential = sums[0]
+    energies[0] = potential
+    return count, DONE, 0
+
+
+@njit(nogil=True, cache=True)
+def tiled(rows, origin, par, move, bend, books, energies, h, count, nodes):
+    """Make `count` ≤ DEPTH steps, block after block; (steps made, code, place)."""
+    stride, given = rows.shape[1], par.ctypes.data
+    moving, bending = np.zeros((count, 4)), np.zeros((count, 4))
+    at = 0
+    while at - count < nodes:
+        for k in range(count):
+            low, high = at - k, at + BLOCK - k
+            sums = moving[k]
+            failed = swept_within(move, origin, stride, given, sums.ctypes.data, low, high)
+            if failed >= 0:
+                return k, UNSOLVED, failed
+            last = nodes if high >= nodes else high - 1
+            sums = bending[k]
+            swept_within(bend, origin, stride, given, sums.ctypes.data, low - 1, last)
+        at += BLOCK
+    for k in range(count):
+        if noted(books, moving[k, 0] + energies[0], moving[k, 1], h):
+            return k, BLOWN_UP, 0
+        energies[0] = bending[k, 0]
+    return count, DONE, 0
 
 
 @njit(nogil=True, cache=True)
@@ -92,14 +159,14 @@ def aimed(rows, t, address, scratch, targets):
 
 @njit(nogil=True, cache=True)
 def noted(books, energy, power, h):
-    """Enter the energy of a state; whether it has blown up."""
+    """Enter the energy of a state, after which a step of length h is made; whether it blew up."""
     if books[STEPS] > 0:
-        done = 0.5 * h * (books[POWER] + power)
+        done = 0.5 * books[AFTER] * (books[POWER] + power)
         books[WORK] += done
         books[GROSS] += abs(done)
-    books[POWER] = power
+    books[POWER], books[AFTER] = power, h
     error = energy - books[ENERGY0] - books[WORK]
-    if not abs(error) <= LARGEST * (abs(books[ENERGY0]) + books[GROSS]) + 1e-300:
+    if not abs(error) <= LARGEST * (abs(books[ENERGY0]) + books[GROSS] + books[LEAST]):
         return True
     books[ERROR_MIN] = min(books[ERROR_MIN], error)
     books[ERROR_MAX] = max(books[ERROR_MAX], error)
@@ -147,7 +214,22 @@ def march(
     show, move, bend = stages
     stride = rows.shape[1]
     sums = np.zeros(4)
-    for k in range(first, first + count):
+    alone = joints.size + halo_nodes.size + targets.size + aims.size == 0
+    k, end = first, first + count
+    while k < end:
+        if alone and k % every != 0:
+            ask = min(end - k, every - k % every)
+            if nodes >= LONG:
+                ask = min(DEPTH, ask)
+                made, code, place = tiled(
+                    rows, origin, par, move, bend, books, energies, h, ask, nodes
+                )
+            else:
+                made, code, place = plain(rows, origin, par, move, bend, books, energies, h, ask)
+            k += made
+            if code != DONE:
+                return k - first, row, code, place
+            continue
         t = t0 + k * h
         bad = loaded(rows, t, load_map, scratch, targets, base)
         if bad >= 0:
@@ -174,6 +256,7 @@ def march(
         swept(bend, origin, stride, par.ctypes.data, sums.ctypes.data)
         copied(rows, halo_edges)
         energies[0] = sums[0]
+        k += 1
     return count, row, DONE, 0
 
 

@@ -12,7 +12,7 @@ from casadi import SX
 
 from taut.errors import InputError, Interrupted, StepError
 from taut.fields.loads import Load, s
-from taut.fields.mesh import Mesh
+from taut.fields.mesh import Hold, Mesh
 from taut.kernel.compile import CompiledMap
 from taut.kernel.strand import SEEN, Strand
 from taut.kernel.sweep_code import MARGIN
@@ -21,12 +21,14 @@ from taut.lie import SE3, SO3
 from taut.march import field_loop as loop
 from taut.march.loop import BLOCK_LENGTH, BOOKS, OK, SHORTEST, SIZE
 from taut.march.plan import Plan
+from taut.march.run import _heard
 from taut.methods.fields.base import Scheme
 from taut.model.symbols import t as time_symbol
 from taut.progress import Progress
 
 CHUNK = 0.1  # seconds between looks at the keyboard and the progress bar
 TWO_BEAMS = 8  # numbers of a joint
+TINY = 1e-6  # a strain that round-off alone does not reach
 
 
 class FieldRun:
@@ -36,15 +38,25 @@ class FieldRun:
     ----------
     mesh : Mesh or None
         Where the strand is made of beams.
+    going_on : bool
+        Whether an earlier run is continued: its ends have moved since they started.
     """
 
-    def __init__(self, strand: Strand, scheme: Scheme, plan: Plan, mesh: Mesh | None) -> None:
+    def __init__(
+        self,
+        strand: Strand,
+        scheme: Scheme,
+        plan: Plan,
+        mesh: Mesh | None,
+        *,
+        going_on: bool = False,
+    ) -> None:
         self.strand, self.scheme, self.plan, self.mesh = strand, scheme, plan, mesh
         begin = time.perf_counter()
         names = ("begin", "shown", "node", "pull", "edge")
         self.calls = {stage: strand.calls(scheme, stage) for stage in names}
         self.loads = Loads(strand, mesh)
-        self.aims = Aims(strand, mesh, plan.t0)
+        self.aims = Aims(strand, mesh, None if going_on else plan.t0)
         self.compile_time = time.perf_counter() - begin
         rows = strand.layout.rows
         kept = [x for x in loop.STORED if x in rows]
@@ -58,47 +70,60 @@ class FieldRun:
 
     # ---- stages ------------------------------------------------------------------------------
 
-    def _swept(self, stage: str) -> np.ndarray:
-        """One stage by itself; what it counted."""
+    def _swept(self, stage: str, t: float | None = None, k: int = 0) -> np.ndarray:
+        """One stage by itself, at a time and before a step; what it counted."""
         strand, sums = self.strand, np.zeros(4)
         failed = loop.swept(
             self.calls[stage], strand.origin, strand.stride, strand.par.ctypes.data, sums.ctypes.data
         )
         if failed >= 0:
-            raise self._unsolved(int(failed), self.plan.t0, 0, None)
+            raise self._unsolved(int(failed), self.plan.t0 if t is None else t, k, None)
         return sums
 
-    def begin(self, momentum: np.ndarray, h: float, t: float) -> None:
-        """Take the momenta at the start, the strains and the poses being set."""
+    def begin(self, momentum: np.ndarray, h: float, t: float, k: int = 0) -> None:
+        """Take the momenta before step k, the strains and the poses being set."""
         strand = self.strand
         strand.give("step", np.array([h]))
         self._pulled()
-        self._loaded(t)
+        self._loaded(t, k)
         strand.give("mu", momentum)
-        self._aimed(t - h)
+        self._aimed(t - h, k)
         self.aims.start(strand, h)
-        self._aimed(t + h)
+        self._aimed(t + h, k)
         loop.gathered(strand.rows, self.joints, self.turns, MARGIN)
-        self._swept("begin")
+        self._swept("begin", t, k)
 
     def _pulled(self) -> None:
         self.energies[0] = self._swept("pull")[0]
         loop.copied(self.strand.rows, self.halo[1])
 
-    def _loaded(self, t: float) -> None:
+    def _loaded(self, t: float, k: int = 0) -> None:
         bad = self.loads.apply(self.strand, t)
         if bad >= 0:
-            raise self._bad_load(bad, t, 0, None)
+            raise self._bad_load(bad, t, k, None)
 
-    def _aimed(self, t: float) -> None:
+    def _aimed(self, t: float, k: int = 0) -> None:
         bad = self.aims.apply(self.strand, t)
         if bad >= 0:
-            raise self._bad_aim(bad, t, 0)
+            raise self._bad_aim(bad, t, k)
 
     def opened(self) -> None:
         """Open the books with the energy at the start."""
         sums = self._swept("shown")
         self.books[BOOKS.index("energy0")] = sums[0] + self.energies[0]
+        self.books[loop.LEAST] = self._least(sums[0])
+
+    def _least(self, kinetic: float) -> float:
+        """An energy that a run may gain or lose though it has none at the start.
+
+        Of beams that of round-off in their strains, generously; the energy of a field need not be
+        positive: its parts, and what its stress at the start does over a strain of one.
+        """
+        if (mesh := self.mesh) is not None:
+            stiff = np.einsum("eii->e", mesh.stiffness) * np.where(mesh.alive, mesh.spacing, 0.0)
+            return 0.5 * TINY**2 * float(stiff.sum())
+        pull = np.abs(self.strand.view("left")).sum() / self.strand.view("per_length")[0]
+        return float(abs(kinetic) + abs(self.energies[0]) + pull)
 
     # ---- marching ----------------------------------------------------------------------------
 
@@ -106,15 +131,16 @@ class FieldRun:
         """(numbers of stored states, the states, wall time, what ended it early)."""
         plan, strand = self.plan, self.strand
         whole = plan.last - (1 if plan.short else 0)
-        grid = np.arange(-(-plan.first // plan.every) * plan.every, whole, plan.every)
+        grid = np.arange(-(-plan.first // plan.every) * plan.every, plan.last, plan.every)
         numbers = np.append(grid, plan.last)
         height = int(sum(size for _, size in self.layout))
         store = np.empty((len(numbers), height, strand.count))
         k, row, error, h = plan.first, 0, None, plan.step
+        self._advance(store, 0, plan.t0, h, k, 0)  # compiles the loop, outside the clock
         begin, size = time.perf_counter(), 1
-        with Progress(progress, plan.last - plan.first, "field") as bar:
+        with Progress(progress, plan.last - plan.first, "field") as bar, _heard(self._stop):
             try:
-                while k < whole and error is None:
+                while k < whole and error is None and not self.stopping:
                     ask = min(size, whole - k)
                     start = time.perf_counter()
                     made, row, code, place = self._advance(store, row, plan.t0, h, k, ask)
@@ -124,18 +150,28 @@ class FieldRun:
                     if code != loop.DONE:
                         error = self._failed(code, place, k)
                     size = max(1, int(size * min(8.0, CHUNK / max(took, 1e-6))))
-                if error is None and plan.short:
-                    error = self._shorter(store, whole)
+                if error is None and plan.short and not self.stopping:
+                    row, error = self._shorter(store, row, whole)
                     k = plan.last if error is None else k
-            except KeyboardInterrupt as interrupt:
-                error = interrupt
+                    bar.add(k - whole)
+            except (KeyboardInterrupt, StepError) as reason:
+                error = reason
+        if error is None and k < plan.last:
+            error = KeyboardInterrupt()
         if error is None or isinstance(error, KeyboardInterrupt):
-            row = self._last(store, row, k)
+            try:
+                row = self._last(store, row, k)
+                numbers[row - 1] = k
+            except StepError as reason:
+                error = reason
         wall = time.perf_counter() - begin
-        numbers = numbers[:row].copy()
-        if row and (error is None or isinstance(error, KeyboardInterrupt)):
-            numbers[-1] = k
-        return numbers, store[:row], wall, error
+        return numbers[:row].copy(), store[:row], wall, error
+
+    stopping = False
+
+    def _stop(self) -> None:
+        """No more chunks: what is under way is finished, so that all states are whole."""
+        self.stopping = True
 
     def _advance(self, store, row, t0, h, k, count):
         strand, loads = self.strand, self.loads
@@ -147,34 +183,34 @@ class FieldRun:
             MARGIN, strand.count,
         )  # fmt: skip
 
-    def _shorter(self, store: np.ndarray, k: int) -> BaseException | None:
-        """The last step, by a fresh start with a smaller one."""
-        t = self.plan.t0 + k * self.plan.step
-        self._loaded(t)
-        self._aimed(t + self.plan.step)
-        loop.gathered(self.strand.rows, self.joints, self.turns, MARGIN)
-        self._swept("shown")
-        self.begin(self.strand.view(SEEN).T.copy(), self.plan.end_step, t)
-        every, self.plan = self.plan.every, self.plan
-        spare = np.empty((1, *store.shape[1:]))
-        strand, loads = self.strand, self.loads
+    def _shorter(self, store: np.ndarray, row: int, k: int) -> tuple[int, BaseException | None]:
+        """The last step, number k, by a fresh start with a smaller one; the next row."""
+        plan, strand, loads = self.plan, self.strand, self.loads
+        t = plan.t0 + k * plan.step
+        self._loaded(t, k)
+        self._aimed(t + plan.step, k)
+        loop.gathered(strand.rows, self.joints, self.turns, MARGIN)
+        self._swept("shown", t, k)
+        self.begin(strand.view(SEEN).T.copy(), plan.end_step, t, k)
+        kept = k % plan.every == 0
+        where = store[row:] if kept else np.empty((1, *store.shape[1:]))
         stages = (self.calls["shown"], self.calls["node"], self.calls["edge"])
         _, _, code, place = loop.march(
             strand.rows, strand.origin, strand.par, stages, self.joints, self.turns, *self.halo,
             loads.address, loads.scratch, loads.targets, loads.base, *self.aims.given,
-            self.books, self.energies, spare, self.layout, 0, t, self.plan.end_step, 0, 1,
-            max(every, 2), MARGIN, strand.count,
+            self.books, self.energies, where, self.layout, 0, t, plan.end_step, 0, 1,
+            plan.every, MARGIN, strand.count,
         )  # fmt: skip
-        return None if code == loop.DONE else self._failed(code, place, k)
+        return row + kept, None if code == loop.DONE else self._failed(code, place, k)
 
     def _last(self, store: np.ndarray, row: int, k: int) -> int:
         """Keep the last state and enter its energy into a copy of the books."""
         plan, strand = self.plan, self.strand
         t = float(plan.times(np.array([k]))[0])
-        self._loaded(t)
-        self._aimed(t + (plan.end_step if k == plan.last else plan.step))
+        self._loaded(t, k)
+        self._aimed(t + (plan.end_step if k == plan.last else plan.step), k)
         loop.gathered(strand.rows, self.joints, self.turns, MARGIN)
-        sums = self._swept("shown")
+        sums = self._swept("shown", t, k)
         self.final = self.books.copy()
         loop.noted(self.final, sums[0] + self.energies[0], sums[1], plan.step)
         loop.stored(strand.rows, MARGIN, strand.count, self.layout, store[row])
@@ -263,11 +299,13 @@ def _joints(strand: Strand, mesh: Mesh | None) -> tuple[np.ndarray, np.ndarray]:
 
 def _halo(strand: Strand) -> tuple[np.ndarray, np.ndarray]:
     """Copies after nodes, and after edges: (first row, rows, from, to)."""
-    found: dict[str, list] = {"zeta": [], "right": []}
+    found: dict[bool, list] = {True: [], False: []}
     for name, source, target in strand.halo:
         at, size = strand.layout.rows[name]
-        found[name].append((at, size, MARGIN + source, MARGIN + target))
-    return tuple(np.array(x, dtype=np.int64).reshape(-1, 4) for x in found.values())  # type: ignore
+        of_nodes = name in ("zeta", "mu", SEEN)
+        found[of_nodes].append((at, size, MARGIN + source, MARGIN + target))
+    nodes, edges = (np.array(x, dtype=np.int64).reshape(-1, 4) for x in found.values())
+    return nodes, edges
 
 
 class Loads:
@@ -318,9 +356,9 @@ class Loads:
 
 
 class Aims:
-    """Where moved ends are to be, at a time."""
+    """Where moved ends are to be, at a time; at t0 they are where the mesh has them."""
 
-    def __init__(self, strand: Strand, mesh: Mesh | None, t0: float) -> None:
+    def __init__(self, strand: Strand, mesh: Mesh | None, t0: float | None) -> None:
         moved = [] if mesh is None else [h for h in mesh.holds if h.end.moved]
         self.nodes = [h.node for h in moved]
         self.targets, self.scratch = np.zeros((0, 2), dtype=np.int64), np.zeros(1)
@@ -334,18 +372,8 @@ class Aims:
             place, turn = mesh.pose[hold.node, :3, 3], mesh.pose[hold.node, :3, :3]  # type: ignore
             poses.append(_posed(hold.end, place, turn, t))
         function = ca.Function("aims", [t], [ca.densify(ca.vertcat(*poses))])
-        first = np.array(function(t0)).ravel().reshape(-1, 7)
-        for hold, pose in zip(moved, first, strict=True):
-            place = mesh.pose[hold.node, :3, 3]  # type: ignore[union-attr]
-            turn = SO3.quaternion(mesh.pose[hold.node, :3, :3])  # type: ignore[union-attr]
-            away = max(np.abs(pose[4:] - place).max(), 1 - abs(float(pose[:4] @ turn)))
-            if not away <= 1e-9 * max(1.0, float(np.abs(place).max())):
-                raise InputError(
-                    f"a moved end is not where it starts: {mesh.where(hold.node)}",  # type: ignore
-                    expected=f"position and rotation that are zero at t = {t0:g}",
-                    received=f"off by {away:.3g}",
-                    remedy="they are relative to where the beam is put",
-                )
+        if t0 is not None:
+            _check_start(mesh, moved, np.array(function(t0)).reshape(-1, 7), t0)  # type: ignore
         self._map = CompiledMap(function)
         self.address, self.scratch = self._map.address, np.zeros(1 + 7 * len(moved))
 
@@ -367,6 +395,22 @@ class Aims:
             for pose, (turn, place) in zip(poses, (before, now), strict=True):
                 pose[:3, :3], pose[:3, 3] = SO3.from_quaternion(turn), place
             strand.view("zeta")[:, node] = SE3.cay_ad_inverse(SE3.inverse(poses[0]) @ poses[1]) / h
+
+
+def _check_start(mesh: Mesh, moved: list[Hold], poses: np.ndarray, t0: float) -> None:
+    """Moved ends start where they are: an error names the first that does not."""
+    for hold, pose in zip(moved, poses, strict=True):
+        place = mesh.pose[hold.node, :3, 3]
+        turn = SO3.quaternion(mesh.pose[hold.node, :3, :3])
+        turned = pose[:4] if pose[:4] @ turn > 0 else -pose[:4]
+        away = max(np.abs(pose[4:] - place).max(), np.abs(turned - turn).max())
+        if not away <= 1e-9 * max(1.0, float(np.abs(place).max())):
+            raise InputError(
+                f"a moved end is not where it starts: {mesh.where(hold.node)}",
+                expected=f"position and rotation that are zero at t = {t0:g}",
+                received=f"off by {away:.3g}",
+                remedy="they are relative to where the beam is put",
+            )
 
 
 def _posed(end: Any, place: np.ndarray, turn: np.ndarray, t: SX) -> SX:

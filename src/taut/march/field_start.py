@@ -82,13 +82,19 @@ def _placed(mesh: Mesh, pose, steps, number: int, known: int, placed: set[int]) 
                 _placed(mesh, pose, steps, other, there, placed)
 
 
-def consistent(mesh: Mesh, velocity: np.ndarray, project: bool) -> np.ndarray:
-    """Velocities that held nodes and followers may have."""
+def consistent(
+    mesh: Mesh, velocity: np.ndarray, pose: np.ndarray, project: bool
+) -> np.ndarray:
+    """Velocities that held nodes and followers may have, at these poses."""
     found, scale = velocity.copy(), max(float(np.abs(velocity).max()), 1e-300)
     for hold in mesh.holds:
         if hold.end.moved:
             continue
-        allowed = hold.freedom @ (hold.freedom.T @ velocity[hold.node])
+        freedom = hold.freedom
+        if hold.direction is not None:  # a roller: its axis is fixed in space
+            freedom = freedom.copy()
+            freedom[3:, -1] = pose[hold.node, :3, :3].T @ hold.direction
+        allowed = freedom @ (freedom.T @ velocity[hold.node])
         off = float(np.abs(allowed - velocity[hold.node]).max())
         if off > HELD * scale and not project:
             raise InputError(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from taut.fields.field import Field
 from taut.fields.mesh import Mesh
-from taut.kernel.strand import medium_of
-from taut.lie import SO3
+from taut.lie import SE3, SO3
+from taut.march.field_values import FieldValues
 from taut.methods.fields.base import Scheme
 
 VIEWS = {
@@ -30,6 +30,7 @@ class FieldEnding:
     energies: np.ndarray
     steps: int
     short: bool
+    failed: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +43,8 @@ class FieldTrajectory:
     method : Scheme
     t : ndarray, shape (N,)
     momentum : ndarray, shape (N, nodes, n)
-        μ per length, at the times t.
+        μ per length, at the times t.  Where beams meet, the node of the first of them has that of
+        all, per length of its own cell.
     strain : ndarray, shape (N, edges, n)
         γ, relative to the reference shape.
     positions : ndarray, shape (N, nodes, 3)
@@ -90,56 +92,41 @@ class FieldTrajectory:
     def velocity(self) -> np.ndarray:
         """ζ at the nodes, shape (N, nodes, n): of beams in the local frame."""
         if self.mesh is None:
-            return self._mapped("velocity", self.momentum, self.model.places)
-        return np.linalg.solve(self.mesh.inertia, self.momentum[..., None])[..., 0] * self._moving
-
-    @property
-    def _moving(self) -> np.ndarray:
-        """1, and 0 at followers, whose momentum their leaders carry."""
-        found = np.ones((self.momentum.shape[1], 1))
-        assert self.mesh is not None
-        found[[j.follower for j in self.mesh.joints]] = 0.0
-        return found
+            return self._values.velocity
+        found = np.linalg.solve(self.mesh.inertia, self.momentum[..., None])[..., 0]
+        return following(self.mesh, found)
 
     @cached_property
     def stress(self) -> np.ndarray:
         """n = h_γ on the edges, shape (N, edges, n): of beams moments and forces."""
         if self.mesh is None:
-            return self._mapped("stress", self.strain, self.model.middles)
+            return self._values.stress
         return np.einsum("eij,tej->tei", self.mesh.stiffness, self.strain)
 
-    def _mapped(self, what: str, values: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """A function of the field's density, at every place."""
-        model: Field = self.model
-        function = getattr(medium_of(model), what)
-        flat = values.reshape(-1, values.shape[-1]).T
-        par = np.array([self.parameters[p.name] for p in model.parameters])
-        tiled = np.tile(places, len(values))
-        data = np.vstack([tiled, np.broadcast_to(par[:, None], (len(par), len(tiled)))])
-        found = np.array(function(flat, data)).T
-        return found.reshape(*values.shape[:-1], -1)
+    @cached_property
+    def _values(self) -> FieldValues:
+        par = np.array([self.parameters[p.name] for p in self.model.parameters])
+        return FieldValues(self.model, par, self.strain, self.momentum)
 
     @cached_property
     def kinetic(self) -> np.ndarray:
         """Kinetic energy, shape (N,)."""
         if self.mesh is None:
-            density = self._mapped("kinetic", self.momentum, self.model.places)[..., 0]
-            return density @ self.model.weights
+            return self._values.kinetic
         return 0.5 * np.einsum("tji,tji,j->t", self.momentum, self.velocity, self.mesh.weight)
 
     @cached_property
     def potential(self) -> np.ndarray:
         """Energy of the strains, shape (N,)."""
         if self.mesh is None:
-            density = self._mapped("potential", self.strain, self.model.middles)[..., 0]
-            return density.sum(axis=1) * self.model.spacing
+            return self._values.potential
         weight = np.where(self.mesh.alive, self.mesh.spacing, 0.0)
         return 0.5 * np.einsum("tei,tei,e->t", self.strain, self.stress, weight)
 
-    @property
+    @cached_property
     def energy(self) -> np.ndarray:
-        """Kinetic energy and that of the strains, shape (N,)."""
-        return self.kinetic + self.potential
+        """Kinetic energy and that of the strains (and what mixes them), shape (N,)."""
+        return self._values.energy if self.mesh is None else self.kinetic + self.potential
 
     @cached_property
     def spatial_momentum(self) -> np.ndarray:
@@ -179,6 +166,18 @@ class FieldTrajectory:
 
         return continued(self, duration, progress)
 
+    def to_xarray(self) -> Any:
+        """All arrays as an `xarray.Dataset` with named coordinates."""
+        from taut.march.field_storage import to_xarray
+
+        return to_xarray(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the run to a Zarr store; ``taut.load`` reads it back."""
+        from taut.march.storage import save
+
+        return save(self, Path(path))
+
     def __len__(self) -> int:
         return len(self.t)
 
@@ -187,6 +186,15 @@ class FieldTrajectory:
             f"FieldTrajectory: {len(self.t)} states of {self.momentum.shape[1]} nodes, "
             f"t = {self.t[0]:g} … {self.t[-1]:g}, {self.method.name}, step {self.step:g}"
         )
+
+
+def following(mesh: Mesh, velocity: np.ndarray) -> np.ndarray:
+    """Velocities, shape (…, nodes, 6), those of followers taken from their leaders."""
+    found = velocity.copy()
+    for joint in mesh.joints:
+        back = SE3.adjoint(SE3.inverse(joint.motion))
+        found[..., joint.follower, :] = found[..., joint.leader, :] @ back.T
+    return found
 
 
 def _view(name: str) -> Any:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from taut.errors import InputError
+from taut.errors import InputError, StepError, number
 from taut.fields.beam import Beam
 from taut.fields.beams import Beams
 from taut.fields.field import Field
 from taut.fields.mesh import Mesh
 from taut.kernel.strand import Strand, strand_of_field, strand_of_mesh
+from taut.lie import SE3
 from taut.march.field_limits import stable_step_of_field
 from taut.march.field_run import FieldRun, explained
 from taut.march.field_start import consistent, given, poses, quaternions
-from taut.march.field_trajectory import FieldEnding, FieldTrajectory
+from taut.march.field_trajectory import FieldEnding, FieldTrajectory, following
 from taut.march.limits import stable_step
+from taut.march.mixed_run import MixedRun
 from taut.march.plan import Plan
 from taut.methods.fields import scheme_of
 from taut.methods.fields.base import Scheme
@@ -57,16 +60,29 @@ def simulate_field(
         if parameters:
             raise InputError("a beam has no parameters", expected="numbers in the beam itself")
         mesh, named = model.mesh(), {}
+        if np.any(mesh.damping) and not scheme.implicit:
+            raise InputError(
+                f"the beam has damping, which {scheme.name} does not know",
+                expected="damping=0 for explicit schemes",
+                received=f"damping {mesh.damping.max():g}",
+                remedy='method="implicit"',
+            )
         strand = strand_of_mesh(mesh)
         strain, momentum = _start_of_beam(mesh, strand, strain0, momentum0, v0, project)
         limit = stable_step(mesh)
     plan = Plan.of(t0, duration, _step(step, limit, duration, scheme), every)
     links = len(strain)
     strand.view("chi")[:, :links] = (strain + _reference(model, mesh)).T
-    run = FieldRun(strand, scheme, plan, mesh)
+    run = _run(model, strand, scheme, plan, mesh)
     run.begin(momentum, plan.step, plan.t0)
     run.opened()
     return _finished(run, model, mesh, named, limit, progress)
+
+
+def _run(model: Any, strand: Strand, scheme: Scheme, plan: Plan, mesh: Mesh | None, **more: Any):
+    if isinstance(model, Field) and model.mixed:
+        return MixedRun(strand, scheme, plan, **more)
+    return FieldRun(strand, scheme, plan, mesh, **more)
 
 
 def _step(step: float | None, limit: float, duration: float, scheme: Scheme) -> float:
@@ -77,7 +93,8 @@ def _step(step: float | None, limit: float, duration: float, scheme: Scheme) -> 
                 expected="step=…, as fine as the motion asks for",
                 remedy=f"explicit schemes would need {limit:.2g}",
             )
-        return float(duration) / int(np.ceil(float(duration) / (SAFE * limit)))
+        whole = number("duration", duration)
+        return whole / max(1, math.ceil(whole / (SAFE * limit))) if whole > 0 else SAFE
     if not scheme.implicit and isinstance(step, float | int) and step > limit:
         warnings.warn(
             f"step {step:g} is beyond the limit of stability, about {limit:.3g}: "
@@ -110,14 +127,18 @@ def _start_of_beam(mesh: Mesh, strand: Strand, strain0, momentum0, v0, project):
     strain[~mesh.alive] = 0.0
     if momentum0 is not None:
         momentum = given("momentum0", momentum0, shape)
-        velocity = np.linalg.solve(mesh.inertia, momentum[..., None])[..., 0]
+        for joint in mesh.joints:  # the leader carries what its followers have
+            back = SE3.adjoint(SE3.inverse(joint.motion))
+            share = mesh.weight[joint.follower] / mesh.weight[joint.leader]
+            momentum[joint.leader] += share * (back.T @ momentum[joint.follower])
+        velocity = following(mesh, np.linalg.solve(mesh.inertia, momentum[..., None])[..., 0])
     else:
         velocity = given("v0", v0, shape)
-    allowed = consistent(mesh, velocity, project)
+    pose = poses(mesh, strain)
+    allowed = consistent(mesh, velocity, pose, project)
     exact = momentum0 is not None and np.array_equal(allowed, velocity)
     momentum = momentum if exact else np.einsum("nij,nj->ni", mesh.inertia, allowed)  # type: ignore
     momentum[[j.follower for j in mesh.joints]] = 0.0
-    pose = poses(mesh, strain)
     strand.give("turn", quaternions(pose))
     strand.give("place", pose[:, :3, 3])
     strand.give("zeta", allowed)
@@ -133,9 +154,10 @@ def _finished(run: FieldRun, model, mesh, named, limit, progress, before=None) -
         at += size
     reference = _reference(model, mesh)
     books = getattr(run, "final", run.books)
+    steps = int(numbers[-1]) if len(numbers) else plan.first
     ending = FieldEnding(
-        strand.rows.copy(), run.books.copy(), run.energies.copy(), int(numbers[-1]) if len(numbers)
-        else plan.first, plan.short,
+        strand.rows.copy(), run.books.copy(), run.energies.copy(), steps,
+        plan.short and steps == plan.last, isinstance(error, StepError),
     )  # fmt: skip
     trajectory = FieldTrajectory(
         model, mesh, run.scheme, plan.times(numbers), parts["seen"],
@@ -152,6 +174,12 @@ def _finished(run: FieldRun, model, mesh, named, limit, progress, before=None) -
 def continued(run: FieldTrajectory, duration: float, progress: Any = None) -> FieldTrajectory:
     """`run` and what comes after it for `duration`, as one trajectory."""
     ending, model, mesh = run.ending, run.model, run.mesh
+    if ending.failed:
+        raise InputError(
+            "a run that failed cannot go on",
+            expected="a run that was completed or interrupted",
+            remedy="simulate again with a smaller step, or without what it failed at",
+        )
     first = 0 if ending.short else ending.steps
     start = float(run.t[-1]) if ending.short else run.t0
     plan = Plan.of(start, duration, run.step, run.every, first=first)
@@ -160,8 +188,8 @@ def continued(run: FieldTrajectory, duration: float, progress: Any = None) -> Fi
         if mesh is not None
         else strand_of_field(model, np.array([run.parameters[p.name] for p in model.parameters]))
     )
-    strand.rows[:] = ending.rows
-    again = FieldRun(strand, run.method, plan, mesh)
+    again = _run(model, strand, run.method, plan, mesh, going_on=True)
+    strand.rows[:] = ending.rows  # loads and all
     strand.give("step", np.array([plan.step]))
     again.books[:], again.energies[:] = ending.books, ending.energies
     if ending.short:
@@ -170,11 +198,11 @@ def continued(run: FieldTrajectory, duration: float, progress: Any = None) -> Fi
 
 
 def _joined(run: FieldTrajectory, more: FieldTrajectory) -> FieldTrajectory:
-    """Both as one; the last state of the first is kept only if one long run would have kept it."""
-    on_grid = run.ending.steps % run.every == 0 or run.ending.short
-    joint = len(run.t) - 1 if not (run.ending.short or not on_grid) else len(run.t)
-    if not on_grid:
-        joint = len(run.t) - 1
+    """Both as one.
+
+    The second begins with the last state of the first, if one long run would have kept that.
+    """
+    joint = len(run.t) - 1 if len(more.t) else len(run.t)
     names = ("t", "momentum", "strain", "_places", "_turns")
 
     def both(name: str):

@@ -27,19 +27,17 @@ class Hamel(Scheme):
 
     def begin(self, at: Place) -> Vector:
         half = 0.5 * at.h
-        kicked = at.mu - half * at.force
-        return at.solve(kicked, lambda m: kicked - half * at.dual(at.velocity(m), m))
+        return at.spun(at.mu - half * at.force, -half)
 
     def shown(self, at: Place) -> Vector:
         half = 0.5 * at.h
-        return at.mu + half * (at.dual(at.velocity(at.mu), at.mu) + at.force)
+        return at.mu + half * (at.turning(at.mu) + at.force)
 
     def node(self, at: Place) -> None:
         half = 0.5 * at.h
         now = self.shown(at)
         at.now(now)
-        kicked = now + half * at.force
-        at.mu = at.solve(kicked, lambda m: kicked + half * at.dual(at.velocity(m), m))
+        at.mu = at.spun(now + half * at.force, half)
         at.zeta = at.velocity(at.mu)
         at.move(at.zeta)
 

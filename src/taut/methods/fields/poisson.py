@@ -1,6 +1,6 @@
 """The Poisson integrator of CS: symplectic Euler between μ and γ, midpoint in local brackets.
 
-    (μ' − μ)/h = F(χ) + [ζ̄, μ̄]*,                    μ̄ = (μ + μ')/2, ζ̄ = h_μ(μ̄),
+    (μ' − μ)/h = F(χ) + [ζ̄, μ̄]*,                    μ̄ = (μ + μ')/2, ζ̄ = (h_μ(μ) + h_μ(μ'))/2,
     (χ' − χ)/h = (ζ'_{j+1} − ζ'_j)/Δs + [χ̄, (ζ'_j + ζ'_{j+1})/2],      χ̄ = (χ + χ')/2,
     g' = g cay(h ζ'),
 
@@ -51,12 +51,11 @@ class Poisson(Scheme):
         mu = at.mu
         if self.start == "printed":
             return mu
-        return mu - (0.5 * at.h) * (at.dual(at.velocity(mu), mu) + at.force)
+        return mu - (0.5 * at.h) * (at.turning(mu) + at.force)
 
     def _mean(self, at: Place) -> Vector:
         mu, half = at.mu, 0.5 * at.h
-        kicked = mu + half * at.force
-        return at.solve(kicked, lambda m: kicked + half * at.dual(at.velocity(m), m))
+        return at.spun(mu + half * at.force, half, mu)
 
     def shown(self, at: Place) -> Vector:
         return at.mu if self.start == "printed" else self._mean(at)
@@ -76,5 +75,6 @@ class Poisson(Scheme):
 def compatible(at: Place) -> Vector:
     """The strain after a step in which both ends moved: CS (54)."""
     first, second = at.zeta
-    b = (0.25 * at.h) * (first + second)  # χ' + [b, χ'] = χ − [b, χ] + h ∂ζ
-    return at.resolved(b, at.chi - at.bracket(b, at.chi) + (at.h * at.per_length) * (second - first))
+    b = (0.25 * at.h) * (first + second)  # χ̄ + [b, χ̄] = χ + ½h ∂ζ
+    known = at.chi + (0.5 * at.h * at.per_length) * (second - first)
+    return 2 * at.resolved(b, known) - at.chi
