@@ -522,6 +522,24 @@ def test_what_can_move_freely_is_named(ends, gravity, words):
     assert ends[0] in str(caught.value)
 
 
+def test_a_force_somewhere_drives_a_free_beam():
+    """It turns and moves; no motion stops that the sum of the forces is not zero."""
+    beam = straight(ends=("free", "free")).load(at=0.4, force=(0, 1, 2))
+    beam.load(at=1.7, force=(0, 1, -2), moment=(0, 1, 0))
+    with pytest.raises(taut.NoEquilibrium, match="can move freely"):
+        taut.equilibrium(beam)
+    with pytest.raises(taut.NoEquilibrium, match=r"translation along \(1, 0, 0\)"):
+        taut.equilibrium(straight(ends=("roller", "free")).load(at=1.0, force=(1, 0, 0.5)))
+
+
+def test_what_loads_alone_hold_is_said_where_they_do_not():
+    """Upside down, and far from where it would hang."""
+    beam = straight(ends=("hinged", "free"), gravity=(-100.0, 300.0, 0))
+    with pytest.raises(taut.NoEquilibrium, match="loads alone stop its rotation") as caught:
+        taut.equilibrium(beam)
+    assert "start closer" in str(caught.value)
+
+
 def test_the_beam_that_is_not_held_is_named():
     held, loose = straight(), straight(at=(0, 5, 0)).load(force=(0, 0, 1))
     loose.ends = (taut.End("free"), taut.End("free"))
