@@ -294,6 +294,23 @@ def test_hanging_from_a_hinge():
     assert not upside_down.stable
 
 
+@pytest.mark.parametrize("end", ["pinned", "hinged", "roller"])
+def test_a_beam_may_start_upside_down(end):
+    """Ends that may turn are turned by half a turn against their reference."""
+    down = straight(ends=(end, "free"), gravity=(0, 5, 0))
+    poses = down.mesh().pose
+    flip = np.diag([1.0, -1.0, -1.0]) if end != "hinged" else np.diag([-1.0, -1.0, 1.0])
+    turn = SO3.exp([0, 0, np.pi / 2]) if end != "hinged" else np.eye(3)
+    poses[:, :3, :] = turn @ (flip @ poses[:, :3, :])
+    if end == "hinged":  # it hangs along −x, and gravity pulls there
+        down = straight(ends=(end, "free"), gravity=(-5, 0, 0))
+    if end == "roller":
+        down = straight(ends=(taut.End("roller", axis=(1, 0, 0)), "free"), gravity=(0, 5, 0))
+    rest = taut.equilibrium(down, start=poses)
+    assert np.linalg.norm(rest.tip) == pytest.approx(L, rel=1e-3)
+    assert rest.stable
+
+
 def test_it_does_not_matter_where_and_how_a_beam_stands(rng):
     turn, shift = SO3.exp(rng.standard_normal(3)), rng.standard_normal(3)
     force, moment = rng.standard_normal((2, 3))
