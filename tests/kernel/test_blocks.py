@@ -1,5 +1,7 @@
 """Block LU on graphs of nodes: the solution, the fill, pivots, and blocks that are singular."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sparse
@@ -85,7 +87,7 @@ def test_a_beam_is_eliminated_along_its_length_without_fill():
 def test_joints_come_late():
     """Three beams that meet in node 0: it waits for two of them, so that nothing fills in."""
     arms = [[0, *range(1 + 7 * k, 8 + 7 * k)] for k in range(3)]
-    pairs = [pair for arm in arms for pair in zip(arm, arm[1:], strict=False)]
+    pairs = [pair for arm in arms for pair in itertools.pairwise(arm)]
     pattern = pattern_of(22, pairs)
     assert pattern.slots == 22 + 2 * 21
     assert pattern.place[0] == 14

@@ -4,6 +4,8 @@ Nothing here comes from the compiled scheme: coefficients A are products of matr
 derived, strains are read from poses in every step, and Newton's matrix is found by differences.
 """
 
+import itertools
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -65,7 +67,7 @@ class Plain:
         self.work = self.lost = 0.0
 
     def between(self, poses):
-        return [SE3.inverse(g) @ after for g, after in zip(poses, poses[1:], strict=False)]
+        return [SE3.inverse(g) @ after for g, after in itertools.pairwise(poses)]
 
     def strains(self, poses):
         steps = np.array([SE3.cay_ad_inverse(f) for f in self.between(poses)])
