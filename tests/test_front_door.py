@@ -88,7 +88,8 @@ def test_signature_of_simulate():
     assert list(signature.parameters) == ["model", *found]
     assert found == {
         "q0": None, "v0": None, "p0": None, "strain0": None, "momentum0": None, "t0": 0.0,
-        "duration": inspect._empty, "step": None, "tolerance": None, "method": "auto", "every": 1, "parameters": None,
+        "duration": inspect._empty, "step": None, "tolerance": None, "method": "auto", "every": 1,
+        "parameters": None,
         "project": False,
         "laws": "auto", "events": (), "progress": None,
     }  # fmt: skip

@@ -14,9 +14,9 @@ import sympy as sp
 from taut.fields.beam import Beam
 from taut.fields.mesh import mesh_of
 from taut.kernel.implicit_code import SWEEPS, sweeps
+from taut.kernel.strand import rigid
 from taut.lie import SE3, SO3, se3
 from taut.march.implicit import ImplicitRun
-from taut.kernel.strand import rigid
 from taut.march.implicit_plan import layout_of
 from taut.methods.fields.implicit import EnergyMomentumBeam
 from taut.model.symbols import t
