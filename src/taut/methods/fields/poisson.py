@@ -7,6 +7,8 @@
 F = (n_{j+½} − n_{j−½})/Δs − ½([χ, n]*_{j+½} + [χ, n]*_{j−½}), n = h_γ.  μ lives half a step
 before χ; the momentum at the time of χ is μ̄.
 
+It is of second order, but of first order where the density mixes strains and momenta.
+
 Source: CS (36), (53)–(55); the configuration moves with ζ', with which (54) was made (with ζ, as
 printed, it drifts away from the strain: see docs/papers.md).
 """
