@@ -42,6 +42,8 @@ def coupled_strand(mesh: Mesh) -> Strand:
 class CoupledRun(FieldRun):
     """Marches beams by an implicit scheme."""
 
+    loop, patience = coupled_loop.march, 30.0
+
     def __init__(
         self, strand: Strand, scheme: Scheme, plan: Plan, mesh: Mesh, *, going_on: bool = False
     ) -> None:

@@ -18,6 +18,8 @@ from taut.methods.fields.base import Scheme
 class DampedRun(FieldRun):
     """Marches beams with damping."""
 
+    loop, patience = damped_loop.march, 30.0
+
     def __init__(
         self, strand: Strand, scheme: Scheme, plan: Plan, mesh: Mesh, *, going_on: bool = False
     ) -> None:

@@ -142,9 +142,13 @@ class FieldRun:
         height = int(sum(size for _, size in self.layout))
         store = np.empty((len(numbers), height, strand.count))
         k, row, error, h = plan.first, 0, None, plan.step
-        self._advance(store, 0, plan.t0, h, k, 0)  # compiles the loop, outside the clock
-        begin, size = time.perf_counter(), 1
+        size = 1
         with Progress(progress, plan.last - plan.first, "field") as bar, _heard(self._stop):
+            if not self.loop.signatures:  # of this process; it may lie on the disk
+                bar.say("compiling, once", self.patience)
+            self._advance(store, 0, plan.t0, h, k, 0)
+            bar.say("simulating")
+            begin = time.perf_counter()
             try:
                 while k < whole and error is None and not self.stopping:
                     ask = min(size, whole - k)
@@ -173,6 +177,8 @@ class FieldRun:
         wall = time.perf_counter() - begin
         return numbers[:row].copy(), store[:row], wall, error
 
+    loop: Any = loop.march
+    patience = 0.0  # seconds that compiling the loop takes, where that is long
     stopping = False
 
     def _stop(self) -> None:

@@ -4,8 +4,8 @@ The stress h_γ then depends on the new momenta, so that neighbours are coupled:
 are repeated until the momenta stay as they are.  Each repetition gains a factor of about
 h |h_γμ|/Δs, a Courant number.
 
-Where they mix, symplectic Euler is what (36) says: h_γ is taken with the new momenta and h_μ with the
-old strains.  Staggering does not make that a scheme of second order: the parts that mix are of
+Where they mix, symplectic Euler is what (36) says: h_γ is taken with the new momenta and h_μ with
+the old strains.  Staggering does not make that a scheme of second order: the parts that mix are of
 first order, and the energy stays in a band.
 """
 
