@@ -21,8 +21,8 @@ def soft(length=1, **options):
 
 
 def shaken(rng, ends, method, **options):
-    """A run from random strains, with gravity and a load in all directions."""
-    beam = soft(ends=ends, gravity=(3, -4, 5), **options).load(at=0.5, force=(2, 3, -1))
+    """A run from random strains, with gravity in all directions."""
+    beam = soft(ends=ends, gravity=(20, -30, 10), **options)
     strain = 0.3 * rng.normal(size=(10, 6)) * [1, 1, 1, 0.1, 0.1, 0.1]
     return taut.simulate(beam, strain0=strain, duration=0.2, step=1e-4, method=method, every=10)
 
@@ -266,8 +266,11 @@ LOADED = {
 }
 
 
-@schemes
-@pytest.mark.parametrize("case", LOADED)
+BALANCED = [(case, m) for case in LOADED for m in ("poisson", "variational")]
+BALANCED += [(case, "hamel") for case in ("dead", "roller", "moved clamp")]
+
+
+@pytest.mark.parametrize(("case", "method"), BALANCED)
 def test_energy_less_work_is_constant_to_second_order(case, method):
     """Halving the step leaves a quarter of the error, which is a small part of the work."""
     bands = []
