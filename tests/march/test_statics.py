@@ -294,6 +294,23 @@ def test_hanging_from_a_hinge():
     assert not upside_down.stable
 
 
+@pytest.mark.parametrize("end", ["pinned", "hinged", "roller"])
+def test_a_beam_may_start_upside_down(end):
+    """Ends that may turn are turned by half a turn against their reference."""
+    down = straight(ends=(end, "free"), gravity=(0, 5, 0))
+    poses = down.mesh().pose
+    flip = np.diag([1.0, -1.0, -1.0]) if end != "hinged" else np.diag([-1.0, -1.0, 1.0])
+    turn = SO3.exp([0, 0, np.pi / 2]) if end != "hinged" else np.eye(3)
+    poses[:, :3, :] = turn @ (flip @ poses[:, :3, :])
+    if end == "hinged":  # it hangs along −x, and gravity pulls there
+        down = straight(ends=(end, "free"), gravity=(-5, 0, 0))
+    if end == "roller":
+        down = straight(ends=(taut.End("roller", axis=(1, 0, 0)), "free"), gravity=(0, 5, 0))
+    rest = taut.equilibrium(down, start=poses)
+    assert np.linalg.norm(rest.tip) == pytest.approx(L, rel=1e-3)
+    assert rest.stable
+
+
 def test_it_does_not_matter_where_and_how_a_beam_stands(rng):
     turn, shift = SO3.exp(rng.standard_normal(3)), rng.standard_normal(3)
     force, moment = rng.standard_normal((2, 3))
@@ -520,6 +537,24 @@ def test_what_can_move_freely_is_named(ends, gravity, words):
         taut.equilibrium(straight(ends=ends, gravity=gravity))
     assert "hold an end" in str(caught.value)
     assert ends[0] in str(caught.value)
+
+
+def test_a_force_somewhere_drives_a_free_beam():
+    """It turns and moves; no motion stops that the sum of the forces is not zero."""
+    beam = straight(ends=("free", "free")).load(at=0.4, force=(0, 1, 2))
+    beam.load(at=1.7, force=(0, 1, -2), moment=(0, 1, 0))
+    with pytest.raises(taut.NoEquilibrium, match="can move freely"):
+        taut.equilibrium(beam)
+    with pytest.raises(taut.NoEquilibrium, match=r"translation along \(1, 0, 0\)"):
+        taut.equilibrium(straight(ends=("roller", "free")).load(at=1.0, force=(1, 0, 0.5)))
+
+
+def test_what_loads_alone_hold_is_said_where_they_do_not():
+    """Upside down, and far from where it would hang."""
+    beam = straight(ends=("hinged", "free"), gravity=(-100.0, 300.0, 0))
+    with pytest.raises(taut.NoEquilibrium, match="loads alone stop its rotation") as caught:
+        taut.equilibrium(beam)
+    assert "start closer" in str(caught.value)
 
 
 def test_the_beam_that_is_not_held_is_named():

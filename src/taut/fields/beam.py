@@ -125,12 +125,12 @@ class Beam:
 
     @property
     def places(self) -> np.ndarray:
-        """s of the nodes, shape (nodes,)."""
+        """The place s of the nodes, shape (nodes,)."""
         return np.linspace(0.0, self.length, self.nodes)
 
     @property
     def middles(self) -> np.ndarray:
-        """s of the edges, shape (nodes − 1,)."""
+        """The place s of the edges, shape (nodes − 1,)."""
         places = self.places
         return 0.5 * (places[1:] + places[:-1])
 
@@ -223,7 +223,7 @@ class Beam:
             raise InputError(
                 f"the {what} of a beam has the wrong shape",
                 expected=f"(6,), (6, 6) or ({many}, 6, 6)",
-                received=np.shape(given),
+                received=found.shape,
             )
         previous = None
         for place, matrix in zip(places, found, strict=True):

@@ -17,8 +17,8 @@ class Beams:
     ----------
     beams : iterable of Beam
     joints : iterable of ((beam, place), (beam, place)), optional
-        Numbers of beams and "root" or "tip", as in ``[((0, "tip"), (1, "root"))]``.  Without it, all
-        ends that are at one place are joined.
+        Numbers of beams and "root" or "tip", as in ``[((0, "tip"), (1, "root"))]``.  Without it,
+        all ends that are at one place are joined.
 
     Examples
     --------

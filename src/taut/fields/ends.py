@@ -75,7 +75,7 @@ class End:
             if self.kind not in MOVED or (name == "rotation" and self.kind != "clamped"):
                 raise InputError(
                     f"a {self.kind} end cannot be given a {name}",
-                    expected="a clamped end with position and rotation, or a pinned one with position",
+                    expected="position and rotation of a clamped end, or position of a pinned one",
                     remedy="forces move free ends: beam.load(…)",
                 )
             object.__setattr__(self, name, functions_of_time(f"the {name} of an end", given))

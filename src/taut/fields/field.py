@@ -57,7 +57,8 @@ class Field:
 
     >>> import taut
     >>> g, m = taut.coordinates("gamma mu")
-    >>> string = taut.Field(taut.lie.abelian(1), m**2/2 + g**2/2, strain=[g], momentum=[m], length=1)
+    >>> string = taut.Field(
+    ...     taut.lie.abelian(1), m**2/2 + g**2/2, strain=[g], momentum=[m], length=1)
     >>> for equation in string.equations():
     ...     print(equation.lhs, "=", equation.rhs)
     Derivative(gamma(s, t), t) = Derivative(mu(s, t), s)
@@ -131,7 +132,7 @@ class Field:
         return tuple(given)
 
     def _split(self) -> tuple[sp.Expr, sp.Expr, sp.Expr]:
-        """h = k(μ, s) + v(γ, s) + what mixes them."""
+        """The parts of h = k(μ, s) + v(γ, s) + what mixes them."""
         parts = [sp.S.Zero] * 3
         for term in sp.Add.make_args(sp.expand(self.density)):
             moving, strained = term.has(*self.momentum), term.has(*self.strain)
@@ -173,12 +174,12 @@ class Field:
 
     @property
     def places(self) -> np.ndarray:
-        """s of the nodes."""
+        """The place s of the nodes."""
         return self.spacing * np.arange(self.nodes)
 
     @property
     def middles(self) -> np.ndarray:
-        """s of the edges."""
+        """The place s of the edges."""
         many = self.nodes if self.periodic else self.nodes - 1
         return self.spacing * (np.arange(many) + 0.5)
 
@@ -212,7 +213,7 @@ class Field:
     # ---- its equations -----------------------------------------------------------------------
 
     def equations(self) -> list[sp.Eq]:
-        """CS (24) and (25) in components: γ̇ᵢ = …, then μ̇ᵢ = …"""
+        """CS (24) and (25) in components: γ̇ᵢ = …, then μ̇ᵢ = … ."""
         place = self.place
         gamma = [sp.Function(x.name)(place, t) for x in self.strain]
         mu = [sp.Function(x.name)(place, t) for x in self.momentum]

@@ -16,6 +16,8 @@ from taut.fields.field import Field
 from taut.fields.mesh import Mesh
 from taut.kernel.strand import Strand, strand_of_field, strand_of_mesh
 from taut.lie import SE3
+from taut.march.coupled_run import CoupledRun, coupled_strand
+from taut.march.damped_run import DampedRun
 from taut.march.field_limits import stable_step_of_field
 from taut.march.field_run import FieldRun, explained
 from taut.march.field_start import consistent, given, held_at, poses, quaternions
@@ -61,18 +63,11 @@ def simulate_field(
         if parameters:
             raise InputError("a beam has no parameters", expected="numbers in the beam itself")
         mesh, named = model.mesh(), {}
-        if np.any(mesh.damping) and not scheme.implicit:
-            raise InputError(
-                f"the beam has damping, which {scheme.name} does not know",
-                expected="damping=0 for explicit schemes",
-                received=f"damping {mesh.damping.max():g}",
-                remedy='method="implicit"',
-            )
         strain = given("strain0", strain0, (mesh.nodes - 1, 6))
         strain[~mesh.alive] = 0.0
         pose = poses(mesh, strain)
         mesh = held_at(mesh, pose)
-        strand = strand_of_mesh(mesh)
+        strand = _strand_of(mesh, scheme)
         momentum = _start_of_beam(mesh, strand, pose, momentum0, v0, project)
         limit = stable_step(mesh)
     plan = Plan.of(t0, duration, _step(step, limit, duration, scheme), every)
@@ -87,7 +82,15 @@ def simulate_field(
 def _run(model: Any, strand: Strand, scheme: Scheme, plan: Plan, mesh: Mesh | None, **more: Any):
     if isinstance(model, Field) and model.mixed:
         return MixedRun(strand, scheme, plan, **more)
+    if mesh is not None and scheme.implicit:
+        return CoupledRun(strand, scheme, plan, mesh, **more)
+    if mesh is not None and np.any(mesh.damping):
+        return DampedRun(strand, scheme, plan, mesh, **more)
     return FieldRun(strand, scheme, plan, mesh, **more)
+
+
+def _strand_of(mesh: Mesh, scheme: Scheme) -> Strand:
+    return coupled_strand(mesh) if scheme.implicit else strand_of_mesh(mesh)
 
 
 def _step(step: float | None, limit: float, duration: float, scheme: Scheme) -> float:
@@ -160,6 +163,7 @@ def _finished(run: FieldRun, model, mesh, named, limit, progress, before=None) -
     ending = FieldEnding(
         strand.rows.copy(), run.books.copy(), run.energies.copy(), steps,
         plan.short and steps == plan.last, isinstance(error, StepError),
+        [x.copy() for x in run.carried],
     )  # fmt: skip
     trajectory = FieldTrajectory(
         model, mesh, run.scheme, plan.times(numbers), parts["seen"],
@@ -186,7 +190,7 @@ def continued(run: FieldTrajectory, duration: float, progress: Any = None) -> Fi
     start = float(run.t[-1]) if ending.short else run.t0
     plan = Plan.of(start, duration, run.step, run.every, first=first)
     strand = (
-        strand_of_mesh(mesh)
+        _strand_of(mesh, run.method)
         if mesh is not None
         else strand_of_field(model, np.array([run.parameters[p.name] for p in model.parameters]))
     )
@@ -194,6 +198,8 @@ def continued(run: FieldTrajectory, duration: float, progress: Any = None) -> Fi
     strand.rows[:] = ending.rows  # loads and all
     strand.give("step", np.array([plan.step]))
     again.books[:], again.energies[:] = ending.books, ending.energies
+    for target, kept in zip(again.carried, ending.carried, strict=True):
+        target[:] = kept
     if ending.short:
         again.begin(run.momentum[-1].copy(), plan.step, start)
     return _finished(again, model, mesh, run.parameters, run.limit, progress, run)

@@ -7,8 +7,7 @@ import numpy as np
 from taut.errors import InputError
 from taut.kernel.strand import SEEN, Strand
 from taut.kernel.sweep_code import MARGIN
-from taut.march import field_loop as loop
-from taut.march import mixed_loop as mixed
+from taut.march import field_loop as loop, mixed_loop as mixed
 from taut.march.field_run import FieldRun
 from taut.march.loop import BOOKS
 from taut.march.plan import Plan

@@ -463,9 +463,10 @@ def _cost(page: Page, study: Study) -> None:
     page.heading("Table 2: what a step costs", "cost")
     page.text(
         "Algorithm 1 in straightforward NumPy, node by node with Newton's method, is "
-        f"`taut.papers.cs_plain`; we time {PLAIN} steps of it and scale to {COMPILED}. Compiled is "
-        f"taut's own, {COMPILED} steps, the best of several; to the last bits it is the same "
-        f"(strains differ by {number(table['NumPy against compiled, strain'])} after 10 steps).",
+        f"`taut.papers.cs_plain`; we time {PLAIN} steps of it in the midst of the motion, the best "
+        f"of several, and scale to {COMPILED}. Compiled is taut's own, {COMPILED} steps, the best "
+        "of several; to the last bits it is the same (strains differ by "
+        f"{number(table['NumPy against compiled, strain'])} after 10 steps).",
     )
     rows = [
         (f"paper, {language}", *_times(_seconds(language)), f"{TEXT[language]} %")
@@ -485,8 +486,7 @@ def _cost(page: Page, study: Study) -> None:
         f"{1e9 * ours / COMPILED / NODES:.0f} ns for a node: "
         f"{table['NumPy']['poisson'] / ours:.0f} times less than in NumPy here, "
         f"{paper / ours:.0f} times less than in the paper's Python on the paper's machine. "
-        "Node by node the Hamel integrator has one more bracket to evaluate; compiled, that is "
-        "hardly seen.",
+        "The Hamel integrator has one more bracket to evaluate at each node.",
     )
 
 

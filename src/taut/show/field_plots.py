@@ -92,7 +92,7 @@ def _beams(run: FieldTrajectory, shapes: int, down: str | None, points: int) -> 
         draw_shapes(figure, grid[0, :], run, shapes, down)
         places = [grid[1, k] for k in range(many)]
     else:
-        figure = style.picture(3.3 if many == 2 else 4.2)
+        figure = style.picture(3.5 if many == 2 else 4.2)
         grid = figure.add_gridspec(many, 2, width_ratios=(1.1, 1))
         draw_shapes(figure, grid[:, 0], run, shapes, down)
         places = [grid[k, 1] for k in range(many)]
@@ -159,7 +159,8 @@ def draw_shapes(
         upside = "xyz"[columns.index("xyz".index(down))]
         getattr(axes, f"invert_{upside}axis")()
     bar = figure.colorbar(
-        ScalarMappable(norm, TIME), ax=axes, location="bottom", aspect=40, shrink=0.7,
+        ScalarMappable(norm, TIME), ax=axes, location="bottom", shrink=0.7,
+        aspect=70 if _wide(run, shapes) else 40,
         pad=0.1 if len(columns) == 3 else 0.03,
     )  # fmt: skip
     bar.outline.set_visible(False)
@@ -236,7 +237,7 @@ def _frame(axes: Any, places: np.ndarray, columns: list[int]) -> None:
         axes.set_box_aspect(tuple(ratio), zoom=1.0)
     # The last tick of x and the first of y stand at the same corner.
     for letter, share, prune in zip("xyz", ratio, ("upper", "lower", None), strict=True):
-        many = 5 if share > 0.7 else 3 if share > 0.35 else 2
+        many = 2 if share < 0.35 else 3 if letter != "z" and not wide else 5
         axis = getattr(axes, f"{letter}axis")
         axis.set_major_locator(style.MaxNLocator(many, prune=prune if many > 2 else None))
     axes.zaxis.labelpad = -13 if wide else 6
@@ -380,18 +381,23 @@ def _sides(run: FieldTrajectory, k: int) -> Iterator[tuple[np.ndarray, np.ndarra
 def _draw_image(
     figure: Any, axes: Axes, run: FieldTrajectory, values: np.ndarray, places: np.ndarray
 ) -> None:
-    """Values over time and place, white where they vanish."""
+    """Values over time and place."""
     rows = np.unique(np.linspace(0, len(run.t) - 1, min(len(run.t), 600)).round().astype(int))
-    largest = float(np.nanmax(np.abs(values), initial=0.0)) or 1e-16
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    largest = max(abs(low), abs(high)) or 1e-16
+    # White is zero; what has one sign everywhere has a scale without it.
+    norm, colours = Normalize(-largest, largest), SIGNED
+    if low * high > 0 and high > low:
+        norm, colours = Normalize(low, high), TIME
     image = axes.pcolormesh(
-        _edges(run.t[rows]), _edges(places), values[rows].T, cmap=SIGNED,
-        norm=Normalize(-largest, largest), rasterized=True, shading="flat",
+        _edges(run.t[rows]), _edges(places), values[rows].T, cmap=colours, norm=norm,
+        rasterized=True, shading="flat",
     )  # fmt: skip
     axes.set_ylabel("$s$")
     bar = figure.colorbar(image, ax=axes, pad=0.02, aspect=14)
     bar.outline.set_visible(False)
-    bar.ax.yaxis.set_major_locator(style.MaxNLocator(4, symmetric=True))
     style.powers(bar.ax, "", largest)
+    bar.ax.yaxis.set_major_locator(style.MaxNLocator(4, symmetric=colours == SIGNED))
 
 
 def _edges(x: np.ndarray) -> np.ndarray:

@@ -151,8 +151,7 @@ class Newton:
         if not self.loose:
             return np.zeros((0, freedoms.count))
         rigid, stiffness, work, scale = self.loaded(state, applied, freedoms)
-        idle, _ = unloaded(stiffness, work, scale)
-        return idle @ rigid.motions
+        return unloaded(stiffness, work, scale) @ rigid.motions
 
     def size(self, eta: np.ndarray) -> float:
         """The size of a step."""

@@ -150,28 +150,33 @@ def _unknowns(eta: np.ndarray, freedoms: Freedoms) -> np.ndarray:
     return found[:-1]
 
 
-def unloaded(
-    stiffness: np.ndarray, work: np.ndarray, scale: float
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """(combinations, in rows, that loads neither drive nor stiffen; the one they drive or None).
+def unloaded(stiffness: np.ndarray, work: np.ndarray, scale: float) -> np.ndarray:
+    """Combinations of rigid motions, in rows, that loads neither drive nor stiffen.
 
     Parameters
     ----------
     stiffness : ndarray, shape (m, m)
-        Of the loads, between rigid motions.
+        Of the loads: entry (a, b) is by how much their work on a falls when the mesh is moved by b.
     work : ndarray, shape (m,)
-        Of the loads on them.
+        Of the loads on the motions.
     scale : float
         The size of the loads.
     """
-    others, driven = np.eye(len(work)), None
+    others = np.eye(len(work))
     if np.linalg.norm(work) > SMALL * scale:
-        driven = work / np.linalg.norm(work)
-        others = np.linalg.svd(driven[None])[2][1:]
+        others = np.linalg.svd(work[None])[2][1:]
     between = others @ stiffness @ others.T
     _, sizes, right = np.linalg.svd(np.vstack([between, between.T]))
     rank = int(np.sum(sizes > SMALL * scale)) if scale > 0 else 0
-    return right[rank:] @ others, driven
+    return right[rank:] @ others
+
+
+def unstoppable(stiffness: np.ndarray, work: np.ndarray, scale: float) -> np.ndarray | None:
+    """The rigid motion that loads drive and go on driving wherever the mesh moves; or None."""
+    left, sizes, _ = np.linalg.svd(stiffness)
+    never = left[:, sizes <= SMALL * scale]
+    driven = never @ (never.T @ work)
+    return driven if np.linalg.norm(driven) > SMALL * scale else None
 
 
 def _described(twists: np.ndarray, centre: np.ndarray) -> str:

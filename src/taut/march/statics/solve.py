@@ -16,7 +16,7 @@ from taut.march.statics.balance import Balance, HalfTurn, State
 from taut.march.statics.newton import Newton
 from taut.march.statics.path import MANY, Stage, Stuck, Way, arc_steps, load_steps
 from taut.march.statics.result import Equilibrium, Path
-from taut.march.statics.rigid import SMALL, unloaded
+from taut.march.statics.rigid import unloaded, unstoppable
 from taut.progress import Progress
 
 TOLERANCE = 1e-9
@@ -82,7 +82,7 @@ def equilibrium(
     newton = Newton(balance, small)
     state, begin = _start(balance, start)
     way = Way(newton, begin, applied_at(mesh, time))
-    free = _free(newton, state, way.end)
+    free, swings = _free(newton, state, way.end)
     stages = [way.stage(0.0, newton.still(state))]
     if start is not None and not isinstance(start, Equilibrium):
         stages = [replace(stages[0], falling=None)]  # poses that need not be at rest
@@ -101,7 +101,7 @@ def equilibrium(
             load_factor=found.load_factor,
             expected="a path of equilibria up to the load factor 1",
             received=str(error),
-            remedy=_remedy(arc_length, str(error)),
+            remedy=_remedy(arc_length, str(error), swings),
             partial=found,
         ) from error
     except KeyboardInterrupt as error:
@@ -166,14 +166,17 @@ def _start(balance: Balance, start: Any) -> tuple[State, Applied]:
         ) from error
 
 
-def _free(newton: Newton, state: State, applied: Applied) -> str | None:
-    """Rigid motions that stay undetermined; an error if loads drive one that nothing stops."""
+def _free(newton: Newton, state: State, applied: Applied) -> tuple[str | None, str | None]:
+    """Rigid motions that nothing determines, and those that loads alone do, in words.
+
+    It is an error if loads drive one that nothing stops.
+    """
     if not newton.loose:
-        return None
+        return None, None
     mesh = newton.balance.mesh
     rigid, stiffness, work, scale = newton.loaded(state, applied, newton.freedoms(state.pose))
-    idle, driven = unloaded(stiffness, work, scale)
-    if driven is not None and abs(driven @ stiffness @ driven) <= SMALL * scale:
+    driven = unstoppable(stiffness, work, scale)
+    if driven is not None:
         raise NoEquilibrium(
             "the beam can move freely: " + rigid.words(mesh, driven[None]),
             load_factor=0.0,
@@ -181,7 +184,10 @@ def _free(newton: Newton, state: State, applied: Applied) -> str | None:
             received=f"loads that drive a rigid motion; ends {_ends(mesh)}",
             remedy='hold an end: ends=("clamped", "free"), or start closer to the equilibrium',
         )
-    return rigid.words(mesh, idle) if len(idle) else None
+    idle = unloaded(stiffness, work, scale)
+    others = np.linalg.svd(idle)[2][len(idle) :]
+    words = [rigid.words(mesh, rows) if len(rows) else None for rows in (idle, others)]
+    return words[0], words[1]
 
 
 def _ends(mesh: Mesh) -> str:
@@ -193,7 +199,9 @@ def _ends(mesh: Mesh) -> str:
     )
 
 
-def _remedy(arc_length: bool, why: str) -> str:
+def _remedy(arc_length: bool, why: str, swings: str | None) -> str:
+    if swings is not None:
+        return f"loads alone stop its {swings}: start closer to the equilibrium, or hold an end"
     if "half a turn" in why:
         return "use more nodes, or smaller loads"
     if arc_length:

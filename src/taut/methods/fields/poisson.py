@@ -4,8 +4,8 @@
     (χ' − χ)/h = (ζ'_{j+1} − ζ'_j)/Δs + [χ̄, (ζ'_j + ζ'_{j+1})/2],      χ̄ = (χ + χ')/2,
     g' = g cay(h ζ'),
 
-F = (n_{j+½} − n_{j−½})/Δs − ½([χ, n]*_{j+½} + [χ, n]*_{j−½}), n = h_γ.  μ lives half a step before χ;
-the momentum at the time of χ is μ̄.
+F = (n_{j+½} − n_{j−½})/Δs − ½([χ, n]*_{j+½} + [χ, n]*_{j−½}), n = h_γ.  μ lives half a step
+before χ; the momentum at the time of χ is μ̄.
 
 Source: CS (36), (53)–(55); the configuration moves with ζ', with which (54) was made (with ζ, as
 printed, it drifts away from the strain: see docs/papers.md).
