@@ -157,11 +157,6 @@ def test_runs_that_cannot_be(settings, message):
         taut.simulate(soft(), **{"duration": 0.01, "step": STEP, **settings})
 
 
-def test_damping_that_would_be_ignored():
-    with pytest.raises(InputError, match="the beam has damping, which variational does not know"):
-        taut.simulate(soft(damping=1e-3), duration=0.01)
-
-
 def test_starts_of_fields_are_not_for_systems():
     x = taut.coordinates("x")
     system = taut.System(x, mass=[1], potential=x[0] ** 2)
@@ -490,10 +485,8 @@ def test_a_motion_that_is_no_number_at_some_time():
     end = taut.End("clamped", position=(sp.sqrt(1 - t / (10.5 * STEP)) - 1, 0, 0))
     with pytest.raises(StepError) as caught:
         taut.simulate(soft(ends=("free", end)), duration=20 * STEP, step=STEP)
-    assert (
-        caught.value.what
-        == f"the motion of an end is not finite at t = {11 * STEP:g}, s = 1 (node 8)"
-    )
+    wanted = f"an end is moved to nowhere at t = {11 * STEP:g}, s = 1 (node 8)"
+    assert caught.value.what == wanted
     assert len(caught.value.partial) == 11 - 1
 
 
