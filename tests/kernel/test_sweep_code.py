@@ -256,6 +256,14 @@ def test_units_do_not_matter(size):
     )
 
 
+@pytest.mark.parametrize("lanes", LANES)
+def test_what_is_too_large_to_be_measured_is_not_solved(lanes):
+    """Squares that overflow do not tell how large a change is."""
+    values = np.zeros((5, COUNT))
+    values[0], values[2] = 1e170, 0.5
+    assert Compiled(linear(), lanes)(spare(values), [0.0], 3, COUNT) == 3
+
+
 def test_what_vanishes_is_solved_at_once():
     rows = spare(np.zeros((5, COUNT)))
     assert Compiled(linear(), 8)(rows, [0.0], 0, COUNT) == -1
