@@ -269,6 +269,17 @@ def test_c_beam_says_what_it_cannot_do(tmp_path):
         run(start, 5)
 
 
+@pytest.mark.skipif(c_beam.compiler() is None, reason="there is no gcc")
+def test_plain_beams_are_timed_along_a_run(tmp_path):
+    run, start = c_beam.build(tmp_path), any_beam(3)
+    first, second = c_beam.along(run, start, steps=4, parts=2)
+    plain = c_beam.cs_plain.poisson(start, c_beam.STEP, 3)
+    for found, n in ((first, 1), (second, 3)):
+        np.testing.assert_allclose(found.gamma, plain.gamma[n], rtol=0, atol=1e-13)
+        np.testing.assert_allclose(found.positions, plain.positions[n], rtol=0, atol=1e-13)
+    assert (c_beam.plain_costs([first, second], 1) > 0).all()
+
+
 def test_plain_beams_are_timed():
     assert all(c_beam.plain_seconds(scheme, any_beam(3), 2) > 0 for scheme in c_beam.SCHEMES)
     answers = iter([3, 7, 1, 9])

@@ -14,7 +14,6 @@ import numpy as np
 
 from taut.diagnose.certificate import EPS, _energy_drift, _percent
 from taut.diagnose.drift import Drift
-from taut.fields.mesh import Mesh
 from taut.lie import SE3
 from taut.march.field_trajectory import FieldTrajectory
 from taut.march.loop import BOOKS
@@ -131,8 +130,9 @@ class FieldCertificate:
             return [start, ("energy drift", amount, self._verdict())]
         share = f"{_percent(e.band / self.gross_work)} % of the work"
         work = f"{self.work:.6g} (in and out {self.gross_work:.3g})"
+        first = self.energy0 if abs(self.energy0) > EPS**2 * self.gross_work else 0.0
         return [
-            ("energy, work done", f"{self.energy0:.8g}, {work}", ""),
+            ("energy, work done", f"{first:.8g}, {work}", ""),
             ("energy − work", f"constant to {e.band:.1e}", share),
         ]
 
@@ -164,7 +164,7 @@ class FieldCertificate:
 def certify(run: FieldTrajectory) -> FieldCertificate:
     """Measure a run: its books cover every step, its stored states the rest."""
     value = dict(zip(BOOKS, run.books, strict=False))
-    momenta, kept = _momenta(run)
+    momenta = {name: float(x.max()) for name, x in momentum_changes(run).items()}
     return FieldCertificate(
         run=run,
         steps=max(int(value["steps"]) - 1, 0),
@@ -173,42 +173,45 @@ def certify(run: FieldTrajectory) -> FieldCertificate:
         work=float(value["work"]),
         gross_work=float(value["gross_work"]),
         momenta=momenta,
-        kept=kept,
+        kept=dict.fromkeys(momenta, alone(run)),
         compatibility=_compatibility(run),
         orthogonality=_orthogonality(run),
         step_ratio=float(run.step / run.limit),
     )
 
 
-def _momenta(run: FieldTrajectory) -> tuple[dict[str, float], dict[str, bool]]:
-    mesh = run.mesh
-    if mesh is None:
+def momentum_changes(run: FieldTrajectory) -> dict[str, np.ndarray]:
+    """How far momenta in space are from their start, against the sum of the sizes of the shares.
+
+    Of beams "linear" and "angular" (about the origin), of a field on an abelian algebra "total"
+    ∫μ ds; of other fields nothing.  Shapes (N,).
+    """
+    if run.mesh is None:
         if run.model.algebra.terms():
-            return {}, {}
-        weight = run.model.weights[None, :, None]
-        free = run.model.periodic or run.model.ends == ("free", "free")
-        return {"total": _change(run.momentum * weight)}, {"total": free}
+            return {}
+        return {"total": _changes(run.momentum * run.model.weights[None, :, None])}
     turned = np.einsum(
         "tjab,tjpb->tjpa", run.frames, run.momentum.reshape(*run.momentum.shape[:2], 2, 3)
     )
-    shares = turned * mesh.weight[None, :, None, None]
+    shares = turned * run.mesh.weight[None, :, None, None]
     linear = shares[:, :, 1]
     angular = shares[:, :, 0] + np.cross(run.positions, linear)
-    free = _alone(mesh)
-    found = {"linear": _change(linear), "angular": _change(angular)}
-    return found, dict.fromkeys(found, free)
+    return {"linear": _changes(linear), "angular": _changes(angular)}
 
 
-def _alone(mesh: Mesh) -> bool:
-    """Whether nothing outside acts on the beams."""
+def alone(run: FieldTrajectory) -> bool:
+    """Whether nothing outside acts on the beams or the field, so that momenta are conserved."""
+    mesh = run.mesh
+    if mesh is None:
+        return run.model.periodic or run.model.ends == ("free", "free")
     return not mesh.loads and not mesh.holds and not np.any(mesh.gravity)
 
 
-def _change(shares: np.ndarray) -> float:
-    """Largest change of a sum of shares, shape (N, nodes, …), against the sum of their sizes."""
+def _changes(shares: np.ndarray) -> np.ndarray:
+    """Change of a sum of shares, shape (N, nodes, …), against the sum of their sizes."""
     total = shares.sum(axis=1)
     size = np.linalg.norm(shares, axis=2).sum(axis=1).max()
-    return float(np.linalg.norm(total - total[0], axis=1).max() / max(size, 1e-300))
+    return np.linalg.norm(total - total[0], axis=1) / max(size, 1e-300)
 
 
 def _sampled(run: FieldTrajectory) -> np.ndarray:

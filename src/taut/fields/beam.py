@@ -23,7 +23,7 @@ from taut.fields.loads import Body, Load, s
 from taut.fields.mesh import Mesh, mesh_of
 from taut.fields.section import Section, positive
 from taut.lie import SE3, SO3
-from taut.model.symbols import Vocabulary
+from taut.model.symbols import Vocabulary, t
 
 TANGENT = np.array([0.0, 1.0, 0.0])
 CELLS = ("half", "full")
@@ -87,7 +87,9 @@ class Beam:
     ) -> None:
         self.length = positive("the length of a beam", length)
         if not isinstance(nodes, int | np.integer) or isinstance(nodes, bool) or nodes < 2:
-            raise InputError("a beam needs nodes", expected="2 or more of them", received=repr(nodes))
+            raise InputError(
+                "a beam needs nodes", expected="2 or more of them", received=repr(nodes)
+            )
         self.nodes = int(nodes)
         self.at = triple("the place of a beam", at)
         self.frame = _rotation(frame)
@@ -123,12 +125,12 @@ class Beam:
 
     @property
     def places(self) -> np.ndarray:
-        """s of the nodes, shape (nodes,)."""
+        """The place s of the nodes, shape (nodes,)."""
         return np.linspace(0.0, self.length, self.nodes)
 
     @property
     def middles(self) -> np.ndarray:
-        """s of the edges, shape (nodes − 1,)."""
+        """The place s of the edges, shape (nodes − 1,)."""
         places = self.places
         return 0.5 * (places[1:] + places[:-1])
 
@@ -153,7 +155,11 @@ class Beam:
                 expected="section=… with density, young and poisson; or inertia=… and stiffness=…",
                 received=", ".join(
                     name
-                    for name, x in (("section", section), ("inertia", inertia), ("stiffness", stiffness))
+                    for name, x in (
+                        ("section", section),
+                        ("inertia", inertia),
+                        ("stiffness", stiffness),
+                    )
                     if x is not None
                 )
                 or "neither",
@@ -217,7 +223,7 @@ class Beam:
             raise InputError(
                 f"the {what} of a beam has the wrong shape",
                 expected=f"(6,), (6, 6) or ({many}, 6, 6)",
-                received=np.shape(given),
+                received=found.shape,
             )
         previous = None
         for place, matrix in zip(places, found, strict=True):
@@ -231,7 +237,9 @@ class Beam:
         if curvature is None:
             bend = np.zeros((self.nodes - 1, 3))
         elif callable(curvature):
-            bend = np.array([triple(f"the curvature at s = {x:g}", curvature(x)) for x in self.middles])
+            bend = np.array(
+                [triple(f"the curvature at s = {x:g}", curvature(x)) for x in self.middles]
+            )
         else:
             words = Vocabulary((s,))
             entries = list(curvature) if np.ndim(curvature) == 1 else []
@@ -242,6 +250,8 @@ class Beam:
                     received=repr(curvature)[:80],
                 )
             read = [words.read(x, "the curvature") for x in entries]
+            if any(x.has(t) for x in read):
+                raise InputError("the curvature depends on time", received=repr(curvature)[:80])
             functions = [sp.lambdify(s, x, "numpy") for x in read]
             with np.errstate(all="ignore"):  # what is not finite is said below
                 bend = np.array([[float(f(x)) for f in functions] for x in self.middles])
@@ -297,7 +307,10 @@ class Beam:
         """
         everywhere = isinstance(at, str) and at == "all"
         others = (s,) if everywhere else ()
-        read = [functions_of_time(name, x, *others) for name, x in (("moment", moment), ("force", force))]
+        read = [
+            functions_of_time(name, x, *others)
+            for name, x in (("moment", moment), ("force", force))
+        ]
         node = None if everywhere else self.node_at(at)
         self.loads.append(Load(node, read[0], read[1], bool(follower)))
         return self
@@ -342,7 +355,13 @@ class Beam:
         return mesh_of([self])
 
     def __repr__(self) -> str:
-        made = "" if self.section is None else f", {self.section!r}" if not callable(self.section) else ""
+        made = (
+            ""
+            if self.section is None
+            else f", {self.section!r}"
+            if not callable(self.section)
+            else ""
+        )
         return (
             f"Beam(length {self.length:g}{made}, {self.nodes} nodes, "
             f"ends {self.ends[0].kind} and {self.ends[1].kind}, mass {self.mass:g})"
@@ -374,10 +393,9 @@ def _rotation(frame: Any) -> np.ndarray:
     given = _array("the frame of a beam", frame, "a direction, or a rotation matrix")
     if given.shape == (3,):
         to = direction("the direction of a beam", given)
-        axis = np.cross(TANGENT, to)
-        if TANGENT @ to < -1 + 1e-12:  # half a turn, about the third axis
-            return np.diag([-1.0, -1.0, 1.0])
-        return SO3.cay(2 * axis / (1 + TANGENT @ to))
+        turned = np.diag([-1.0, -1.0, 1.0]) if to[1] < 0 else np.eye(3)  # half a turn is not a cay
+        near = turned @ TANGENT
+        return SO3.cay(2 * np.cross(near, to) / (1 + near @ to)) @ turned
     return SO3.check(given, "the frame of a beam")
 
 
@@ -386,7 +404,9 @@ def _array(what: str, given: Any, expected: str) -> np.ndarray:
     try:
         found = np.array(given, dtype=float)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{what} cannot be read", expected=expected, received=repr(given)[:80]) from error
+        raise InputError(
+            f"{what} cannot be read", expected=expected, received=repr(given)[:80]
+        ) from error
     if not np.all(np.isfinite(found)):
         raise InputError(f"{what} is not finite", expected=expected, received=repr(given)[:80])
     return found

@@ -17,8 +17,8 @@ class Beams:
     ----------
     beams : iterable of Beam
     joints : iterable of ((beam, place), (beam, place)), optional
-        Numbers of beams and "root" or "tip", as in ``[((0, "tip"), (1, "root"))]``.  Without it, all
-        ends that are at one place are joined.
+        Numbers of beams and "root" or "tip", as in ``[((0, "tip"), (1, "root"))]``.  Without it,
+        all ends that are at one place are joined.
 
     Examples
     --------
@@ -34,7 +34,9 @@ class Beams:
         self.beams = list(beams)
         for beam in self.beams:
             if not isinstance(beam, Beam):
-                raise InputError("that is no beam", expected="taut.Beam objects", received=repr(beam))
+                raise InputError(
+                    "that is no beam", expected="taut.Beam objects", received=repr(beam)
+                )
         if not self.beams:
             raise InputError("there are no beams", expected="one or more")
         self._joints = None if joints is None else [self._pair(x) for x in joints]

@@ -5,10 +5,10 @@ derivative of a velocity, (Dζ)_e = (ζ_{j+1} − ζ_j)/Δs + [χ_e, (ζ_j + ζ_
 
     {f, g} = Σ_e Δs (⟨f_γ, D g_μ⟩ − ⟨g_γ, D f_μ⟩) + Σ_j w_j ⟨μ_j, [g_μ, f_μ]⟩.
 
-It is antisymmetric for any algebra, and ż = {z, H} are (34), (35).  As printed, (33) has the sign of
-the 1/Δs term of node 0 wrong, and is not (CS's appendix has it right).  Jacobi's identity holds in
-the limit Δs → 0 only: brackets of averages are not averages of brackets.  So do its Casimirs, unless
-the algebra is abelian: the invariants of
+It is antisymmetric for any algebra, and ż = {z, H} are (34), (35).  As printed, (33) has the sign
+of the 1/Δs term of node 0 wrong, and is not (CS's appendix has it right).  Jacobi's identity holds
+in the limit Δs → 0 only: brackets of averages are not averages of brackets.  So do its Casimirs,
+unless the algebra is abelian: the invariants of
 
     M = Σ_j w_j Ad(G_j⁻¹)ᵀ μ_j,        G_j = cay(Δs χ_½) ⋯ cay(Δs χ_{j−½}),
 
@@ -140,7 +140,7 @@ class DiscreteBracket:
         matrix, many = self.matrix, len(self.matrix)
         slopes = np.empty((many, many, many))  # ∂J/∂z_l, exact since J is affine in z
         state = np.concatenate([self.strain.ravel(), self.momentum.ravel()])
-        for l in range(many):  # noqa: E741
+        for l in range(many):
             moved = state.copy()
             moved[l] += 1.0
             strain, momentum = np.split(moved, [self.strain.size])
@@ -184,7 +184,9 @@ class DiscreteBracket:
             gradient = self._gradient(function)
             size = np.abs(self.matrix).max() * np.abs(gradient).max()
             defect = float(np.abs(self.matrix @ gradient).max() / size) if size else 0.0
-            found.append(Casimir(name, float(function(self.total(self.strain, self.momentum))), defect))
+            found.append(
+                Casimir(name, float(function(self.total(self.strain, self.momentum))), defect)
+            )
         return found
 
     def _gradient(self, function) -> np.ndarray:

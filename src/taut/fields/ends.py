@@ -75,7 +75,7 @@ class End:
             if self.kind not in MOVED or (name == "rotation" and self.kind != "clamped"):
                 raise InputError(
                     f"a {self.kind} end cannot be given a {name}",
-                    expected="a clamped end with position and rotation, or a pinned one with position",
+                    expected="position and rotation of a clamped end, or position of a pinned one",
                     remedy="forces move free ends: beam.load(…)",
                 )
             object.__setattr__(self, name, functions_of_time(f"the {name} of an end", given))
@@ -115,9 +115,13 @@ def triple(what: str, given: Any) -> np.ndarray:
     try:
         found = np.array(given, dtype=float)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{what} cannot be read", expected="3 numbers", received=repr(given)) from error
+        raise InputError(
+            f"{what} cannot be read", expected="3 numbers", received=repr(given)
+        ) from error
     if found.shape != (3,) or not np.all(np.isfinite(found)):
-        raise InputError(f"{what} cannot be read", expected="3 finite numbers", received=repr(given))
+        raise InputError(
+            f"{what} cannot be read", expected="3 finite numbers", received=repr(given)
+        )
     return found
 
 
@@ -128,7 +132,9 @@ def functions_of_time(what: str, given: Any, *others: sp.Symbol) -> tuple[sp.Exp
     except TypeError:
         entries = []
     if len(entries) != 3:
-        raise InputError(f"{what} cannot be read", expected="3 expressions of t", received=repr(given))
+        raise InputError(
+            f"{what} cannot be read", expected="3 expressions of t", received=repr(given)
+        )
     words = Vocabulary(others)
     return tuple(words.read(x, what) for x in entries)
 

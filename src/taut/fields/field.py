@@ -9,7 +9,7 @@ With velocity ζ = h_μ and stress n = h_γ, CS (24), (25) are
     H = Σ_j w_j k(μ_j, s_j) + Σ_e Δs v(γ_e, s_e),        h = k(μ, s) + v(γ, s).
 
 A density that mixes γ and μ is taken at each edge with the momenta of both ends,
-H = Σ_e Δs ½(h(γ_e, μ_j, s_e) + h(γ_e, μ_{j+1}, s_e)).
+H = Σ_e Δs ½(h(γ_e, μ_j, s_e) + h(γ_e, μ_{j+1}, s_e)).  CS (36) is then of first order in time.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ class Field:
 
     >>> import taut
     >>> g, m = taut.coordinates("gamma mu")
-    >>> string = taut.Field(taut.lie.abelian(1), m**2/2 + g**2/2, strain=[g], momentum=[m], length=1)
+    >>> string = taut.Field(
+    ...     taut.lie.abelian(1), m**2/2 + g**2/2, strain=[g], momentum=[m], length=1)
     >>> for equation in string.equations():
     ...     print(equation.lhs, "=", equation.rhs)
     Derivative(gamma(s, t), t) = Derivative(mu(s, t), s)
@@ -94,7 +95,8 @@ class Field:
                     received=len(given),
                 )
         valued = parameters if isinstance(parameters, dict) else {}
-        names = [sp.Symbol(str(x), real=True) for x in (parameters or ())]
+        listed = parameters.split() if isinstance(parameters, str) else parameters or ()
+        names = [sp.Symbol(str(x), real=True) for x in listed]
         words = Vocabulary(strain, momentum, [s], names)
         self.strain, self.momentum, (self.place,), self.parameters = words.groups
         self.defaults = {str(k): number(f"parameter {k}", v) for k, v in valued.items()}
@@ -130,7 +132,7 @@ class Field:
         return tuple(given)
 
     def _split(self) -> tuple[sp.Expr, sp.Expr, sp.Expr]:
-        """h = k(μ, s) + v(γ, s) + what mixes them."""
+        """The parts of h = k(μ, s) + v(γ, s) + what mixes them."""
         parts = [sp.S.Zero] * 3
         for term in sp.Add.make_args(sp.expand(self.density)):
             moving, strained = term.has(*self.momentum), term.has(*self.strain)
@@ -153,7 +155,10 @@ class Field:
                 expected=f"{self.size} numbers or expressions of s",
                 received=len(entries),
             )
-        functions = [sp.lambdify(self.place, words.read(x, "the reference strain")) for x in entries]
+        read = [words.read(x, "the reference strain") for x in entries]
+        if any(x.has(t) for x in read):
+            raise InputError("the reference strain depends on time", received=repr(given)[:80])
+        functions = [sp.lambdify(self.place, x) for x in read]
         with np.errstate(all="ignore"):  # what is not finite is said below
             found = np.array([[float(f(x)) for f in functions] for x in middles])
         if not np.all(np.isfinite(found)):
@@ -169,12 +174,12 @@ class Field:
 
     @property
     def places(self) -> np.ndarray:
-        """s of the nodes."""
+        """The place s of the nodes."""
         return self.spacing * np.arange(self.nodes)
 
     @property
     def middles(self) -> np.ndarray:
-        """s of the edges."""
+        """The place s of the edges."""
         many = self.nodes if self.periodic else self.nodes - 1
         return self.spacing * (np.arange(many) + 0.5)
 
@@ -208,7 +213,7 @@ class Field:
     # ---- its equations -----------------------------------------------------------------------
 
     def equations(self) -> list[sp.Eq]:
-        """CS (24) and (25) in components: γ̇ᵢ = …, then μ̇ᵢ = …"""
+        """CS (24) and (25) in components: γ̇ᵢ = …, then μ̇ᵢ = … ."""
         place = self.place
         gamma = [sp.Function(x.name)(place, t) for x in self.strain]
         mu = [sp.Function(x.name)(place, t) for x in self.momentum]

@@ -9,6 +9,7 @@ loads and the momentum of all; the others follow it, each turned by a fixed rota
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,12 +45,15 @@ class Hold:
         Orthonormal columns: the velocities left, in the node's frame.
     direction : ndarray, shape (3,), optional
         Of a roller: in space.
+    start : ndarray, shape (4, 4), optional
+        The node's pose at the start of a run, where that is not the reference configuration.
     """
 
     node: int
     end: End
     freedom: np.ndarray
     direction: np.ndarray | None = None
+    start: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,7 @@ class Mesh:
 def mesh_of(beams: list[Beam], joints: list[tuple[int, int]] | None = None) -> Mesh:
     """The mesh of beams; `joints` are pairs of nodes that are one."""
     starts = np.cumsum([0, *(b.nodes for b in beams)])
-    spans = tuple(slice(int(a), int(z)) for a, z in zip(starts, starts[1:], strict=False))
+    spans = tuple(slice(int(a), int(z)) for a, z in pairwise(starts))
     count = int(starts[-1])
     alive = np.ones(count - 1, dtype=bool)
     spacing, damping = np.ones(count - 1), np.zeros(count - 1)
@@ -159,7 +163,7 @@ def configuration(at: np.ndarray, frame: np.ndarray, steps: np.ndarray) -> np.nd
 def _hold(end: End, node: int, pose: np.ndarray) -> Hold:
     frame = pose[:3, :3]
     columns: list[np.ndarray] = []
-    axis = None
+    axis = np.zeros(3)
     if end.kind in DEFAULT_AXIS:
         given = frame[:, DEFAULT_AXIS[end.kind]] if end.axis is None else end.axis
         axis = frame.T @ given

@@ -52,7 +52,9 @@ class Section(ABC):
 
     def _check(self, **lengths: Any) -> None:
         for name, value in lengths.items():
-            object.__setattr__(self, name, positive(f"the section's {name.replace('_', ' ')}", value))
+            object.__setattr__(
+                self, name, positive(f"the section's {name.replace('_', ' ')}", value)
+            )
         self.factors(0.3)
         self.twist()
 
@@ -108,7 +110,14 @@ class Section(ABC):
         k1, k3 = self.factors(young / (2 * shear_modulus) - 1)
         across, along = shear_modulus * self.area, young * self.area
         return np.diag(
-            [young * one, shear_modulus * self.twist(), young * three, k1 * across, along, k3 * across]
+            [
+                young * one,
+                shear_modulus * self.twist(),
+                young * three,
+                k1 * across,
+                along,
+                k3 * across,
+            ]
         )
 
 
@@ -187,7 +196,9 @@ class Tube(Section):
     def _cowper(self, poisson: float) -> float:
         m = self.inner / self.outer
         square = (1 + m * m) ** 2
-        return 6 * (1 + poisson) * square / ((7 + 6 * poisson) * square + (20 + 12 * poisson) * m * m)
+        return (
+            6 * (1 + poisson) * square / ((7 + 6 * poisson) * square + (20 + 12 * poisson) * m * m)
+        )
 
     def _saint_venant(self) -> float:
         return sum(self.moments)

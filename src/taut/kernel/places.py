@@ -182,7 +182,7 @@ class Place:
         return ca.vertcat(with_v * k + with_k * v, with_k * k)
 
     def solve(self, start: SX, equation: Callable[[SX], SX]) -> SX:
-        """x = equation(x), by repetition from `start`."""
+        """Solve x = equation(x), by repetition from `start`."""
         unknown = SX.sym("x", start.numel())
         after = self._settled(equation(unknown))
         if not ca.depends_on(after, unknown):
@@ -219,7 +219,7 @@ class Node(Place):
     def __init__(self, layout: Layout, medium: Medium, features: frozenset[str]) -> None:
         super().__init__(layout, medium)
         self.features = features
-        self._before = self.read("turn") if medium.rigid else None
+        self._before = self.read("turn") if medium.rigid else SX(0)
         if "moved" in features:
             self._start_place, self._old = self.read("place"), self.read("zeta")
 
@@ -237,7 +237,7 @@ class Node(Place):
         return self.read(f"own_{name}" if "own" in self.features else name)
 
     def turning(self, m: SX, old: SX | None = None) -> SX:
-        """[h_μ(m), m]*; given `old`, with ½(h_μ(old) + h_μ(2m − old)), the same if h_μ is linear."""
+        """[h_μ(m), m]*; given `old`, with ½(h_μ(old) + h_μ(2m − old)): the same if it is linear."""
         if self.medium.rigid or old is None:
             return self.dual(self.velocity(m), m)
         return self.dual(0.5 * (self.velocity(old) + self.velocity(2 * m - old)), m)
@@ -280,7 +280,7 @@ class Node(Place):
         return ca.vertcat(x[:3], along * ca.dot(along, _forth(self._before, x[3:])))
 
     def _displaced(self, shift: SX, spin: SX) -> SX:
-        """v for which a step with ω = `spin` shifts the node by `shift` per time, in space."""
+        """The v for which a step with ω = `spin` shifts the node by `shift` per time, in space."""
         half = 0.5 * self.h * spin
         local = _back(self._before, shift)
         return local - ca.cross(half, local) + half * ca.dot(half, local)
@@ -351,7 +351,7 @@ class Node(Place):
         return applied(mean, self._own("inertia"))
 
     def move(self, zeta: SX) -> None:
-        """g' = g cay(h ζ)."""
+        """Go on to g' = g cay(h ζ)."""
         if not self.medium.rigid:
             return
         half, v = (0.5 * self.h) * zeta[:3], self.h * zeta[3:]

@@ -132,10 +132,10 @@ def _text(medium: Medium, layout: Layout, stride: int, scheme: Scheme, stage: st
     key = (medium, layout.key(), stride, scheme.key, stage, features)
     if key not in _TEXTS:
         if stage in EDGE_STAGES:
-            place = (Edge if medium.whole is None else MixedEdge)(layout, medium)
+            place = Edge(layout, medium) if medium.whole is None else MixedEdge(layout, medium)
             if stage == "pull":
                 place.pull(place.chi, exact=scheme.posed)
-            elif stage == "count":
+            elif isinstance(place, MixedEdge) and stage == "count":
                 place.count()
             else:
                 scheme.edge(place)
@@ -158,7 +158,8 @@ def _text(medium: Medium, layout: Layout, stride: int, scheme: Scheme, stage: st
 
 
 @lru_cache(maxsize=8)
-def _rigid() -> Medium:
+def rigid() -> Medium:
+    """Beams: quadratic energies on se(3)."""
     terms = tuple((i, j, k, float(c)) for i, j, k, c in se3.terms())
     return Medium(6, terms, True, quadratic, applied, quadratic, applied)
 
@@ -179,7 +180,7 @@ def strand_of_mesh(mesh: Mesh) -> Strand:
     layout = _layout(mesh, features, own, common)
     runs = _runs([features[j] if j not in still else None for j in range(count)])
     edges = [(a, b) for alive, a, b in _runs([bool(x) or None for x in mesh.alive]) if alive]
-    strand = Strand(count, _rigid(), layout, runs, edges)
+    strand = Strand(count, rigid(), layout, runs, edges)
     _fill(strand, mesh, own, common, held)
     return strand
 
@@ -372,9 +373,7 @@ def strand_of_field(given: Field, values: np.ndarray) -> Strand:
     halo = []
     if given.periodic:
         halo = [("right", count - 1, -1), ("zeta", 0, count)]
-    strand = Strand(
-        count, medium_of(given), layout, [(frozenset(), *inner)], [(0, links)], halo
-    )
+    strand = Strand(count, medium_of(given), layout, [(frozenset(), *inner)], [(0, links)], halo)
     if given.periodic and given.mixed:
         strand.halo += [("chi", count - 1, -1), ("mu", 0, count), ("seen", 0, count)]
     if given.mixed:

@@ -12,9 +12,9 @@ places of earlier blocks are then already written.
 
 An equation x = f(x) that is close to x = const (a bracket times a time step) is solved by repeating
 it: the error falls by a factor q each time, which is small where a step is short against the
-rotation.  Changes are measured by weighted squares, which make angular and linear entries alike.  It
-stops when the next change, δ²/δ_before, would be below round-off, or when changes are as small as
-rounding and fall no more.
+rotation.  Changes are measured by weighted squares, which make angular and linear entries alike.
+It stops when the next change, δ²/δ_before, would be below round-off, or when changes are as small
+as rounding and fall no more.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from taut.kernel.emit import Emitter, Graph, lean
 
 MARGIN = 8  # spare places before the first and after the last one
 LIMIT = 60  # repetitions
+LONG = 2000  # instructions: a body of more is written once, and always masked
 NEXT, SAME = 1e-16, 4e-16  # a change to come, or a change, that does not count
 NOISE, FALLS = 1e-12, 0.75  # changes below this that fall by less are rounding: no rate that
 #                              LIMIT allows is as slow
@@ -89,7 +90,7 @@ def sweep_code(sweep: Sweep, lanes: int, stride: int | None = None) -> str:
 
 
 def _begun(repeat: Repeat, symbols: list[SX]) -> ca.Function:
-    """Two repetitions without a question, the change in the second, and what changes are held to."""
+    """Two repetitions without a question, the change in the second, and limits of changes."""
     first = ca.substitute(repeat.next, repeat.unknown, repeat.start)
     second = ca.substitute(repeat.next, repeat.unknown, first)
     change = second - first
@@ -134,6 +135,9 @@ class _Writer:
         e.do("br label %test")
         e.label("test")
         j = e.name()
+        if self.rest.n_instructions() > LONG and n > 1:
+            self._one_body(j, given)
+            return self._whole(name)
         hole = len(e.lines)
         e.lines.append("")
         end = e.put(f"add i64 {j}, {n}")
@@ -150,6 +154,22 @@ class _Writer:
         if n > 1:
             self._body("part", j, given, self._mask(j))
         e.do("br label %done")
+        return self._whole(name)
+
+    def _one_body(self, j: str, given: list[str]) -> None:
+        """The loop over blocks, all of them masked: half as much code."""
+        e = self.e
+        hole = len(e.lines)
+        e.lines.append("")
+        e.do(f"br i1 {e.put(f'icmp slt i64 {j}, %last')}, label %part, label %done")
+        e.label("part")
+        ways = self._body("part", j, given, self._mask(j))
+        end = e.put(f"add i64 {j}, {self.lanes}")
+        e.do("br label %test")
+        e.lines[hole] = f"  {j} = phi i64 [ %first, %entry ], [ {end}, %{ways} ]"
+
+    def _whole(self, name: str) -> str:
+        e = self.e
         e.label("done")
         for i in range(len(self.sweep.sums)):
             self._file(i)
@@ -311,9 +331,7 @@ class _Writer:
         total = e.put(f"load double, ptr {at}, align 8")
         for lane in range(self.lanes):
             part = (
-                whole
-                if self.lanes == 1
-                else e.put(f"extractelement {e.type} {whole}, i32 {lane}")
+                whole if self.lanes == 1 else e.put(f"extractelement {e.type} {whole}, i32 {lane}")
             )
             total = e.put(f"fadd double {total}, {part}")
         e.do(f"store double {total}, ptr {at}, align 8")

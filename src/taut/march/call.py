@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
@@ -44,8 +46,8 @@ def call_map(typing, address, source, target):
 
 
 @intrinsic
-def call_sweep(typing, address, rows, stride, par, first, last, sums):
-    """``sweep(rows, stride, …)`` at `address`; see `taut.kernel.sweep_code`."""
+def _call_sweep(typing, address, rows, stride, par, first, last, sums):
+    """``sweep(rows, …, sums)`` at `address`; see `taut.kernel.sweep_code`."""
     signature = types.int64(*([types.int64] * 7))
 
     def codegen(_, builder, __, args):
@@ -59,3 +61,6 @@ def call_sweep(typing, address, rows, stride, par, first, last, sums):
         return builder.call(builder.inttoptr(args[0], function.as_pointer()), given)
 
     return signature, codegen
+
+
+call_sweep: Any = _call_sweep

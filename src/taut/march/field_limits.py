@@ -2,11 +2,12 @@
 
 Small waves e^{iθj} on a uniform line obey δγ̇ = D(θ) δζ, δμ̇ = −D(θ)* δn with
 
-    D(θ) = 2i sin(θ/2)/Δs + cos(θ/2) ad_χ,        δζ = K δμ + cos(θ/2) X δγ,  δn = V δγ + cos(θ/2) Xᵀδμ,
+    D(θ) = 2i sin(θ/2)/Δs + c ad_χ,   δζ = K δμ + c X δγ,   δn = V δγ + c Xᵀδμ,   c = cos(θ/2),
 
 K = h_μμ, V = h_γγ, X = h_μγ.  Symplectic Euler is stable for h < 2/ω_max, ω being the sizes of the
 eigenvalues; the largest over all θ and over the places of the start is taken.  Where X is not zero
-the repetition of sweeps (see `mixed_loop`) needs h < Δs/(2|X|) as well.  (For beams see `taut.march.limits`.)
+the repetition of sweeps (see `mixed_loop`) needs h < Δs/(2|X|) as well.  (For beams see
+`taut.march.limits`.)
 """
 
 from __future__ import annotations

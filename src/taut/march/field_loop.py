@@ -6,10 +6,10 @@ is counted with the momentum at t_n, V_n was left by the edges one step before),
 balance E_n − E_0 − work, of which the books are kept; the work of loads is the sum of h(P_n +
 P_{n+1})/2, P being their power.
 
-A line that does not fit into the cache is swept in tiles: a block of nodes makes `DEPTH` steps before
-the next block is fetched.  Since a node needs its two edges and an edge its two nodes, the block
-moves one node to the left with every step; in that order everything is found at its time, in place,
-and each number is computed from the same numbers as without tiles.
+A line that does not fit into the cache is swept in tiles: a block of nodes makes `DEPTH` steps
+before the next block is fetched.  Since a node needs its two edges and an edge its two nodes, the
+block moves one node to the left with every step; in that order everything is found at its time, in
+place, and each number is computed from the same numbers as without tiles.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from numba import njit
 from taut.march.call import call_map, call_sweep
 from taut.march.loop import (
     BLOCK_LENGTH,
-    BLOCKS_FULL,
     BOOKS,
     ERROR_SUM,
     IN_BLOCK,
@@ -29,13 +28,12 @@ from taut.march.loop import (
 )
 
 ENERGY0, ERROR_MIN, ERROR_MAX, WORK, POWER, GROSS = (
-    BOOKS.index(x)
-    for x in ("energy0", "error_min", "error_max", "work", "power", "gross_work")
+    BOOKS.index(x) for x in ("energy0", "error_min", "error_max", "work", "power", "gross_work")
 )
 # Two books that only constraints need are kept for fields otherwise: an energy below which errors
 # mean nothing (that of round-off in a beam at rest), and the length of the step after a state.
 LEAST, AFTER = (BOOKS.index(x) for x in ("max_g", "max_hidden"))
-DONE, UNSOLVED, BLOWN_UP, BAD_LOAD, BAD_AIM = 0, 1, 2, 3, 4
+DONE, UNSOLVED, BLOWN_UP, BAD_LOAD, BAD_AIM, UNDAMPED = 0, 1, 2, 3, 4, 5
 DEPTH, BLOCK, LONG = 24, 384, 4096  # steps and nodes of a tile; nodes from which on it pays
 LARGEST = 10.0  # error of the energy balance, against the energy there is, that is a blow-up
 STORED = ("seen", "chi", "turn", "place")
@@ -86,14 +84,18 @@ def plain(rows, origin, par, move, bend, books, energies, h, count):
 
 
 @njit(nogil=True, cache=True)
-def tiled(rows, origin, par, move, bend, books, energies, h, count, nodes):
-    """Make `count` ≤ DEPTH steps, block after block; (steps made, code, place)."""
+def tiled(rows, origin, par, move, bend, books, energies, h, phase, count, nodes):
+    """Make `count` steps of a tile, number `phase` … of its DEPTH; (steps made, code, place).
+
+    Where blocks begin depends on the number of a step alone, so that sums are rounded in the same
+    way however a run is cut into pieces.
+    """
     stride, given = rows.shape[1], par.ctypes.data
     moving, bending = np.zeros((count, 4)), np.zeros((count, 4))
     at = 0
-    while at - count < nodes:
+    while at - phase - count < nodes:
         for k in range(count):
-            low, high = at - k, at + BLOCK - k
+            low, high = at - phase - k, at + BLOCK - phase - k
             sums = moving[k]
             failed = swept_within(move, origin, stride, given, sums.ctypes.data, low, high)
             if failed >= 0:
@@ -127,7 +129,9 @@ def loaded(rows, t, address, scratch, targets, base):
     if many == 0:
         return -1
     scratch[0] = t
-    call_map(address, scratch.ctypes.data, scratch.ctypes.data + 8)
+    call_map(  # pyright: ignore[reportCallIssue]
+        address, scratch.ctypes.data, scratch.ctypes.data + 8
+    )
     for i in range(many):
         for k in range(6):
             rows[targets[i, 0] + k, targets[i, 1]] = base[i, k]
@@ -147,7 +151,9 @@ def aimed(rows, t, address, scratch, targets):
     if many == 0:
         return -1
     scratch[0] = t
-    call_map(address, scratch.ctypes.data, scratch.ctypes.data + 8)
+    call_map(  # pyright: ignore[reportCallIssue]
+        address, scratch.ctypes.data, scratch.ctypes.data + 8
+    )
     for i in range(many):
         for k in range(7):
             value = scratch[1 + 7 * i + k]
@@ -165,6 +171,12 @@ def noted(books, energy, power, h):
         books[WORK] += done
         books[GROSS] += abs(done)
     books[POWER], books[AFTER] = power, h
+    return tallied(books, energy)
+
+
+@njit(nogil=True, cache=True)
+def tallied(books, energy):
+    """Enter the energy of a state, the work up to it being known; whether it blew up."""
     error = energy - books[ENERGY0] - books[WORK]
     if not abs(error) <= LARGEST * (abs(books[ENERGY0]) + books[GROSS] + books[LEAST]):
         return True
@@ -190,39 +202,43 @@ def stored(rows, margin, count, layout, target):
 
 
 @njit(nogil=True, cache=True)
-def march(
-    rows, origin, par, stages, joints, turns, halo_nodes, halo_edges, load_map, scratch, targets,
-    base, aim_map, aim_scratch, aims, books, energies, store, layout, row, t0, h, first, count, every, margin, nodes
-):  # fmt: skip
-    """Make `count` steps, numbers `first` … `first + count − 1`.
+def march(strand, stages, ties, loads, aims, books, energies, store, layout, row, clock, margin):
+    """Make steps.
 
     Parameters
     ----------
-    rows, origin, par : the strand's numbers, the address of its column 0, its slots
-    stages : tuple of three arrays of (address, first, last)
+    strand : (rows, origin, par, nodes)
+        The numbers, the address of column 0, the slots, the number of nodes.
+    stages : three arrays of (address, first, last)
         What is shown, nodes, edges.
-    joints, turns : ndarray, shapes (…, 2), (…, 7)
-        Leader and follower with rotation matrix … see `led`.
-    energies : ndarray
-        V at the beginning, which is carried on.
-    store : ndarray, shape (rows, …, nodes)
+    ties : (joints, turns, halo of nodes, halo of edges)
+        See `led` and `copied`.
+    loads, aims : see `loaded`, `aimed`
+    books, energies : ndarray
+        `energies[0]` is V at the beginning, and is carried on.
+    store, layout, row : ndarray, shape (rows, …, nodes); see `stored`; the next row
+    clock : (t0, h, first, count, every)
+        Steps number first … first + count − 1 at t0 + k h.
 
     Returns
     -------
     (steps made, next row, code, place)
     """
+    rows, origin, par, nodes = strand
+    joints, turns, halo_nodes, halo_edges = ties
+    t0, h, first, count, every = clock
     show, move, bend = stages
     stride = rows.shape[1]
     sums = np.zeros(4)
-    alone = joints.size + halo_nodes.size + targets.size + aims.size == 0
+    alone = joints.size + halo_nodes.size + loads[2].size + aims[2].size == 0
     k, end = first, first + count
     while k < end:
         if alone and k % every != 0:
             ask = min(end - k, every - k % every)
             if nodes >= LONG:
-                ask = min(DEPTH, ask)
+                ask = min(DEPTH - k % DEPTH, ask)
                 made, code, place = tiled(
-                    rows, origin, par, move, bend, books, energies, h, ask, nodes
+                    rows, origin, par, move, bend, books, energies, h, k % DEPTH, ask, nodes
                 )
             else:
                 made, code, place = plain(rows, origin, par, move, bend, books, energies, h, ask)
@@ -231,10 +247,10 @@ def march(
                 return k - first, row, code, place
             continue
         t = t0 + k * h
-        bad = loaded(rows, t, load_map, scratch, targets, base)
+        bad = loaded(rows, t, *loads)
         if bad >= 0:
             return k - first, row, BAD_LOAD, bad
-        bad = aimed(rows, t + h, aim_map, aim_scratch, aims)
+        bad = aimed(rows, t + h, *aims)
         if bad >= 0:
             return k - first, row, BAD_AIM, bad
         gathered(rows, joints, turns, margin)

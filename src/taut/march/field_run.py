@@ -5,25 +5,19 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import casadi as ca
 import numpy as np
-import sympy as sp
-from casadi import SX
 
-from taut.errors import InputError, Interrupted, StepError
-from taut.fields.loads import Load, s
-from taut.fields.mesh import Hold, Mesh
-from taut.kernel.compile import CompiledMap
+from taut.errors import Interrupted, StepError
+from taut.fields.mesh import Mesh
 from taut.kernel.strand import SEEN, Strand
 from taut.kernel.sweep_code import MARGIN
-from taut.kernel.translate import to_casadi
-from taut.lie import SE3, SO3
+from taut.lie import SO3
 from taut.march import field_loop as loop
+from taut.march.field_loads import Aims, Loads
 from taut.march.loop import BLOCK_LENGTH, BOOKS, OK, SHORTEST, SIZE
 from taut.march.plan import Plan
 from taut.march.run import _heard
 from taut.methods.fields.base import Scheme
-from taut.model.symbols import t as time_symbol
 from taut.progress import Progress
 
 CHUNK = 0.1  # seconds between looks at the keyboard and the progress bar
@@ -68,13 +62,22 @@ class FieldRun:
         self.books = np.zeros(SIZE)
         self.books[BLOCK_LENGTH], self.books[OK] = SHORTEST, 1.0
 
+    @property
+    def carried(self) -> list[np.ndarray]:
+        """What a run that goes on needs besides rows, books and energies."""
+        return []
+
     # ---- stages ------------------------------------------------------------------------------
 
     def _swept(self, stage: str, t: float | None = None, k: int = 0) -> np.ndarray:
         """One stage by itself, at a time and before a step; what it counted."""
         strand, sums = self.strand, np.zeros(4)
         failed = loop.swept(
-            self.calls[stage], strand.origin, strand.stride, strand.par.ctypes.data, sums.ctypes.data
+            self.calls[stage],
+            strand.origin,
+            strand.stride,
+            strand.par.ctypes.data,
+            sums.ctypes.data,
         )
         if failed >= 0:
             raise self._unsolved(int(failed), self.plan.t0 if t is None else t, k, None)
@@ -87,9 +90,12 @@ class FieldRun:
         self._pulled()
         self._loaded(t, k)
         strand.give("mu", momentum)
-        self._aimed(t - h, k)
-        self.aims.start(strand, h)
-        self._aimed(t + h, k)
+        if self.aims.apply(strand, t - h) < 0:
+            self.aims.start(strand, h)
+            self._aimed(t + h, k)
+        else:  # where they were then cannot be said: their velocity is that of the first step
+            self._aimed(t + h, k)
+            self.aims.start(strand, -h)
         loop.gathered(strand.rows, self.joints, self.turns, MARGIN)
         self._swept("begin", t, k)
 
@@ -174,18 +180,26 @@ class FieldRun:
         self.stopping = True
 
     def _advance(self, store, row, t0, h, k, count):
-        strand, loads = self.strand, self.loads
+        strand = self.strand
         stages = (self.calls["shown"], self.calls["node"], self.calls["edge"])
         return loop.march(
-            strand.rows, strand.origin, strand.par, stages, self.joints, self.turns, *self.halo,
-            loads.address, loads.scratch, loads.targets, loads.base, *self.aims.given,
-            self.books, self.energies, store, self.layout, row, t0, h, k, count, self.plan.every,
-            MARGIN, strand.count,
-        )  # fmt: skip
+            (strand.rows, strand.origin, strand.par, strand.count),
+            stages,
+            (self.joints, self.turns, *self.halo),
+            self.loads.given,
+            self.aims.given,
+            self.books,
+            self.energies,
+            store,
+            self.layout,
+            row,
+            (t0, h, k, count, self.plan.every),
+            MARGIN,
+        )
 
     def _shorter(self, store: np.ndarray, row: int, k: int) -> tuple[int, BaseException | None]:
         """The last step, number k, by a fresh start with a smaller one; the next row."""
-        plan, strand, loads = self.plan, self.strand, self.loads
+        plan, strand = self.plan, self.strand
         t = plan.t0 + k * plan.step
         self._loaded(t, k)
         self._aimed(t + plan.step, k)
@@ -194,13 +208,7 @@ class FieldRun:
         self.begin(strand.view(SEEN).T.copy(), plan.end_step, t, k)
         kept = k % plan.every == 0
         where = store[row:] if kept else np.empty((1, *store.shape[1:]))
-        stages = (self.calls["shown"], self.calls["node"], self.calls["edge"])
-        _, _, code, place = loop.march(
-            strand.rows, strand.origin, strand.par, stages, self.joints, self.turns, *self.halo,
-            loads.address, loads.scratch, loads.targets, loads.base, *self.aims.given,
-            self.books, self.energies, where, self.layout, 0, t, plan.end_step, 0, 1,
-            plan.every, MARGIN, strand.count,
-        )  # fmt: skip
+        _, _, code, place = self._advance(where, 0, t, plan.end_step, 0, 1)
         return row + kept, None if code == loop.DONE else self._failed(code, place, k)
 
     def _last(self, store: np.ndarray, row: int, k: int) -> int:
@@ -251,7 +259,7 @@ class FieldRun:
 
     def _bad_aim(self, which: int, t: float, k: int) -> StepError:
         return StepError(
-            f"the motion of an end is not finite at t = {t:g}, {self._where(self.aims.nodes[which])}",
+            f"an end is moved to nowhere at t = {t:g}, {self._where(self.aims.nodes[which])}",
             expected="numbers at all times of the run",
             received=f"step {k}",
             remedy="look at position=… and rotation=… of that taut.End",
@@ -306,136 +314,3 @@ def _halo(strand: Strand) -> tuple[np.ndarray, np.ndarray]:
         found[of_nodes].append((at, size, MARGIN + source, MARGIN + target))
     nodes, edges = (np.array(x, dtype=np.int64).reshape(-1, 4) for x in found.values())
     return nodes, edges
-
-
-class Loads:
-    """What acts on the nodes of a mesh, at a time.
-
-    Steady loads are entered once.  Those of single nodes that depend on time are one compiled map
-    t → numbers; distributed ones that do are sweeps over their nodes.
-    """
-
-    def __init__(self, strand: Strand, mesh: Mesh | None) -> None:
-        self.targets, self.base = np.zeros((0, 2), dtype=np.int64), np.zeros((0, 6))
-        self.nodes = np.zeros(0, dtype=np.int64)
-        self.scratch, self.address = np.zeros(1), 0
-        if mesh is None or not mesh.loads:
-            return
-        varying: dict[tuple[str, int], list] = {}
-        for load in mesh.loads:
-            name = "follower" if load.follower else "dead"
-            if load.steady:
-                _steady(strand, mesh, load, name)
-            elif load.node is not None:
-                there = varying.setdefault((name, load.node), [0] * 6)
-                varying[name, load.node] = [a + b for a, b in zip(there, load.wrench, strict=True)]
-            else:  # every node by itself
-                for node in range(*load.span):  # type: ignore[misc]
-                    here = {s: float(mesh.s[node])}
-                    scaled = [x.xreplace(here) * float(mesh.weight[node]) for x in load.wrench]
-                    there = varying.setdefault((name, node), [0] * 6)
-                    varying[name, node] = [a + b for a, b in zip(there, scaled, strict=True)]
-        if not varying:
-            return
-        rows = strand.layout.rows
-        self.nodes = np.array([node for _, node in varying], dtype=np.int64)
-        self.targets = np.array(
-            [(rows[name][0], MARGIN + node) for name, node in varying], dtype=np.int64
-        )
-        self.base = np.array([strand.view(name)[:, node] for name, node in varying])
-        t = SX.sym("t")
-        flat = [x for wrench in varying.values() for x in wrench]
-        values = ca.vertcat(*to_casadi(flat, {time_symbol: t}))
-        self._map = CompiledMap(ca.Function("loads", [t], [ca.densify(values)]))
-        self.address = self._map.address
-        self.scratch = np.zeros(1 + len(flat))
-
-    def apply(self, strand: Strand, t: float) -> int:
-        """Enter the loads at a time; −1, or the number of one that is not finite."""
-        return loop.loaded(strand.rows, t, self.address, self.scratch, self.targets, self.base)
-
-
-class Aims:
-    """Where moved ends are to be, at a time; at t0 they are where the mesh has them."""
-
-    def __init__(self, strand: Strand, mesh: Mesh | None, t0: float | None) -> None:
-        moved = [] if mesh is None else [h for h in mesh.holds if h.end.moved]
-        self.nodes = [h.node for h in moved]
-        self.targets, self.scratch = np.zeros((0, 2), dtype=np.int64), np.zeros(1)
-        self.address = 0
-        if not moved:
-            return
-        row = strand.layout.rows["target_turn"][0]
-        self.targets = np.array([(row, MARGIN + node) for node in self.nodes], dtype=np.int64)
-        t, poses = SX.sym("t"), []
-        for hold in moved:
-            place, turn = mesh.pose[hold.node, :3, 3], mesh.pose[hold.node, :3, :3]  # type: ignore
-            poses.append(_posed(hold.end, place, turn, t))
-        function = ca.Function("aims", [t], [ca.densify(ca.vertcat(*poses))])
-        if t0 is not None:
-            _check_start(mesh, moved, np.array(function(t0)).reshape(-1, 7), t0)  # type: ignore
-        self._map = CompiledMap(function)
-        self.address, self.scratch = self._map.address, np.zeros(1 + 7 * len(moved))
-
-    @property
-    def given(self) -> tuple:
-        """As the loop takes them."""
-        return self.address, self.scratch, self.targets
-
-    def apply(self, strand: Strand, t: float) -> int:
-        """Enter where they are to be at t; −1, or the number of one that is not finite."""
-        return loop.aimed(strand.rows, t, *self.given)
-
-    def start(self, strand: Strand, h: float) -> None:
-        """Velocities of the step before the first, given where the ends were then."""
-        for node in self.nodes:
-            before = [strand.view(x)[:, node] for x in ("target_turn", "target_place")]
-            now = [strand.view(x)[:, node] for x in ("turn", "place")]
-            poses = [np.eye(4), np.eye(4)]
-            for pose, (turn, place) in zip(poses, (before, now), strict=True):
-                pose[:3, :3], pose[:3, 3] = SO3.from_quaternion(turn), place
-            strand.view("zeta")[:, node] = SE3.cay_ad_inverse(SE3.inverse(poses[0]) @ poses[1]) / h
-
-
-def _check_start(mesh: Mesh, moved: list[Hold], poses: np.ndarray, t0: float) -> None:
-    """Moved ends start where they are: an error names the first that does not."""
-    for hold, pose in zip(moved, poses, strict=True):
-        place = mesh.pose[hold.node, :3, 3]
-        turn = SO3.quaternion(mesh.pose[hold.node, :3, :3])
-        turned = pose[:4] if pose[:4] @ turn > 0 else -pose[:4]
-        away = max(np.abs(pose[4:] - place).max(), np.abs(turned - turn).max())
-        if not away <= 1e-9 * max(1.0, float(np.abs(place).max())):
-            raise InputError(
-                f"a moved end is not where it starts: {mesh.where(hold.node)}",
-                expected=f"position and rotation that are zero at t = {t0:g}",
-                received=f"off by {away:.3g}",
-                remedy="they are relative to where the beam is put",
-            )
-
-
-def _posed(end: Any, place: np.ndarray, turn: np.ndarray, t: SX) -> SX:
-    """Quaternion and place of a moved end at t."""
-    zero = (sp.S.Zero,) * 3
-    shift = ca.vertcat(*to_casadi(list(end.position or zero), {time_symbol: t}))
-    spin = ca.vertcat(*to_casadi(list(end.rotation or zero), {time_symbol: t}))
-    angle = ca.sqrt(ca.dot(spin, spin) + 1e-300)
-    p = ca.vertcat(ca.cos(angle / 2), ca.sin(angle / 2) / angle * spin)
-    q = SX(SO3.quaternion(turn))
-    scalar = p[0] * q[0] - ca.dot(p[1:], q[1:])
-    vector = p[0] * q[1:] + q[0] * p[1:] + ca.cross(p[1:], q[1:])
-    return ca.vertcat(scalar, vector, SX(place) + shift)
-
-
-def _steady(strand: Strand, mesh: Mesh, load: Load, name: str) -> None:
-    places = [load.node] if load.node is not None else range(*load.span)  # type: ignore[misc]
-    rows = strand.view(name)
-    for node in places:
-        here = {s: float(mesh.s[node])}
-        wrench = np.array([complex(x.xreplace(here)).real for x in load.wrench])
-        if not np.all(np.isfinite(wrench)):
-            raise InputError(
-                f"a load is not finite at {mesh.where(node)}",
-                expected="numbers",
-                received=", ".join(map(str, load.wrench)),
-            )
-        rows[:, node] += wrench * (1.0 if load.node is not None else mesh.weight[node])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,9 @@ def poses(mesh: Mesh, strain: np.ndarray) -> np.ndarray:
         if number not in placed:
             _placed(mesh, pose, steps, number, span.start, placed)
     for joint in mesh.joints:
-        gap = np.abs(SE3.inverse(pose[joint.leader] @ joint.motion) @ pose[joint.follower] - np.eye(4))
+        gap = np.abs(
+            SE3.inverse(pose[joint.leader] @ joint.motion) @ pose[joint.follower] - np.eye(4)
+        )
         if gap.max() > 1e-9 * max(1.0, float(np.abs(mesh.pose[:, :3, 3]).max())):
             raise InputError(
                 "the beams do not meet with this strain",
@@ -82,19 +85,24 @@ def _placed(mesh: Mesh, pose, steps, number: int, known: int, placed: set[int]) 
                 _placed(mesh, pose, steps, other, there, placed)
 
 
-def consistent(
-    mesh: Mesh, velocity: np.ndarray, pose: np.ndarray, project: bool
-) -> np.ndarray:
-    """Velocities that held nodes and followers may have, at these poses."""
+def held_at(mesh: Mesh, pose: np.ndarray) -> Mesh:
+    """The mesh with its holds where a start has them: axes that are given are given in space."""
+    holds = []
+    for hold in mesh.holds:
+        freedom, turn = hold.freedom, pose[hold.node, :3, :3].T @ mesh.pose[hold.node, :3, :3]
+        if hold.end.kind in ("sliding", "roller") or hold.end.axis is not None:
+            freedom = np.kron(np.eye(2), turn) @ freedom
+        holds.append(replace(hold, freedom=freedom, start=pose[hold.node]))
+    return replace(mesh, holds=tuple(holds))
+
+
+def consistent(mesh: Mesh, velocity: np.ndarray, project: bool) -> np.ndarray:
+    """Velocities that held nodes and followers may have."""
     found, scale = velocity.copy(), max(float(np.abs(velocity).max()), 1e-300)
     for hold in mesh.holds:
         if hold.end.moved:
             continue
-        freedom = hold.freedom
-        if hold.direction is not None:  # a roller: its axis is fixed in space
-            freedom = freedom.copy()
-            freedom[3:, -1] = pose[hold.node, :3, :3].T @ hold.direction
-        allowed = freedom @ (freedom.T @ velocity[hold.node])
+        allowed = hold.freedom @ (hold.freedom.T @ velocity[hold.node])
         off = float(np.abs(allowed - velocity[hold.node]).max())
         if off > HELD * scale and not project:
             raise InputError(

@@ -31,6 +31,7 @@ class FieldEnding:
     steps: int
     short: bool
     failed: bool = False
+    carried: list[np.ndarray] = field(default_factory=list)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +99,7 @@ class FieldTrajectory:
 
     @cached_property
     def stress(self) -> np.ndarray:
-        """n = h_γ on the edges, shape (N, edges, n): of beams moments and forces."""
+        """Stress n = h_γ on the edges, shape (N, edges, n): of beams moments and forces."""
         if self.mesh is None:
             return self._values.stress
         return np.einsum("eij,tej->tei", self.mesh.stiffness, self.strain)

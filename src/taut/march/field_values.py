@@ -66,7 +66,7 @@ class FieldValues:
 
     @property
     def stress(self) -> np.ndarray:
-        """n = δH/δγ, shape (N, edges, n)."""
+        """Stress n = δH/δγ, shape (N, edges, n)."""
         if not self.model.mixed:
             return self._at(self.medium.stress, self.strain, self.model.middles)
         return self._ends(1).mean(axis=0)

@@ -16,9 +16,11 @@ from taut.fields.field import Field
 from taut.fields.mesh import Mesh
 from taut.kernel.strand import Strand, strand_of_field, strand_of_mesh
 from taut.lie import SE3
+from taut.march.coupled_run import CoupledRun, coupled_strand
+from taut.march.damped_run import DampedRun
 from taut.march.field_limits import stable_step_of_field
 from taut.march.field_run import FieldRun, explained
-from taut.march.field_start import consistent, given, poses, quaternions
+from taut.march.field_start import consistent, given, held_at, poses, quaternions
 from taut.march.field_trajectory import FieldEnding, FieldTrajectory, following
 from taut.march.limits import stable_step
 from taut.march.mixed_run import MixedRun
@@ -27,6 +29,7 @@ from taut.methods.fields import scheme_of
 from taut.methods.fields.base import Scheme
 
 SAFE = 0.5  # of the limit of stability: the step that is taken when none is given
+ROUNDED = 1 + 1e-9  # a step that is the limit is not beyond it
 
 
 class UnstableStep(UserWarning):
@@ -60,15 +63,12 @@ def simulate_field(
         if parameters:
             raise InputError("a beam has no parameters", expected="numbers in the beam itself")
         mesh, named = model.mesh(), {}
-        if np.any(mesh.damping) and not scheme.implicit:
-            raise InputError(
-                f"the beam has damping, which {scheme.name} does not know",
-                expected="damping=0 for explicit schemes",
-                received=f"damping {mesh.damping.max():g}",
-                remedy='method="implicit"',
-            )
-        strand = strand_of_mesh(mesh)
-        strain, momentum = _start_of_beam(mesh, strand, strain0, momentum0, v0, project)
+        strain = given("strain0", strain0, (mesh.nodes - 1, 6))
+        strain[~mesh.alive] = 0.0
+        pose = poses(mesh, strain)
+        mesh = held_at(mesh, pose)
+        strand = _strand_of(mesh, scheme)
+        momentum = _start_of_beam(mesh, strand, pose, momentum0, v0, project)
         limit = stable_step(mesh)
     plan = Plan.of(t0, duration, _step(step, limit, duration, scheme), every)
     links = len(strain)
@@ -82,7 +82,15 @@ def simulate_field(
 def _run(model: Any, strand: Strand, scheme: Scheme, plan: Plan, mesh: Mesh | None, **more: Any):
     if isinstance(model, Field) and model.mixed:
         return MixedRun(strand, scheme, plan, **more)
+    if mesh is not None and scheme.implicit:
+        return CoupledRun(strand, scheme, plan, mesh, **more)
+    if mesh is not None and np.any(mesh.damping):
+        return DampedRun(strand, scheme, plan, mesh, **more)
     return FieldRun(strand, scheme, plan, mesh, **more)
+
+
+def _strand_of(mesh: Mesh, scheme: Scheme) -> Strand:
+    return coupled_strand(mesh) if scheme.implicit else strand_of_mesh(mesh)
 
 
 def _step(step: float | None, limit: float, duration: float, scheme: Scheme) -> float:
@@ -95,7 +103,7 @@ def _step(step: float | None, limit: float, duration: float, scheme: Scheme) -> 
             )
         whole = number("duration", duration)
         return whole / max(1, math.ceil(whole / (SAFE * limit))) if whole > 0 else SAFE
-    if not scheme.implicit and isinstance(step, float | int) and step > limit:
+    if not scheme.implicit and isinstance(step, float | int) and step > limit * ROUNDED:
         warnings.warn(
             f"step {step:g} is beyond the limit of stability, about {limit:.3g}: "
             f'take a smaller one, or method="implicit"',
@@ -119,12 +127,10 @@ def _start_of_field(model: Field, strand: Strand, strain0, momentum0, v0):
     return given("strain0", strain0, (len(model.middles), model.size)), momentum
 
 
-def _start_of_beam(mesh: Mesh, strand: Strand, strain0, momentum0, v0, project):
+def _start_of_beam(mesh: Mesh, strand: Strand, pose, momentum0, v0, project) -> np.ndarray:
     if momentum0 is not None and v0 is not None:
         raise InputError("momentum0 and v0 are one too many", expected="one of them")
     shape = (mesh.nodes, 6)
-    strain = given("strain0", strain0, (mesh.nodes - 1, 6))
-    strain[~mesh.alive] = 0.0
     if momentum0 is not None:
         momentum = given("momentum0", momentum0, shape)
         for joint in mesh.joints:  # the leader carries what its followers have
@@ -134,15 +140,14 @@ def _start_of_beam(mesh: Mesh, strand: Strand, strain0, momentum0, v0, project):
         velocity = following(mesh, np.linalg.solve(mesh.inertia, momentum[..., None])[..., 0])
     else:
         velocity = given("v0", v0, shape)
-    pose = poses(mesh, strain)
-    allowed = consistent(mesh, velocity, pose, project)
+    allowed = consistent(mesh, velocity, project)
     exact = momentum0 is not None and np.array_equal(allowed, velocity)
     momentum = momentum if exact else np.einsum("nij,nj->ni", mesh.inertia, allowed)  # type: ignore
     momentum[[j.follower for j in mesh.joints]] = 0.0
     strand.give("turn", quaternions(pose))
     strand.give("place", pose[:, :3, 3])
     strand.give("zeta", allowed)
-    return strain, momentum
+    return momentum
 
 
 def _finished(run: FieldRun, model, mesh, named, limit, progress, before=None) -> FieldTrajectory:
@@ -158,6 +163,7 @@ def _finished(run: FieldRun, model, mesh, named, limit, progress, before=None) -
     ending = FieldEnding(
         strand.rows.copy(), run.books.copy(), run.energies.copy(), steps,
         plan.short and steps == plan.last, isinstance(error, StepError),
+        [x.copy() for x in run.carried],
     )  # fmt: skip
     trajectory = FieldTrajectory(
         model, mesh, run.scheme, plan.times(numbers), parts["seen"],
@@ -184,7 +190,7 @@ def continued(run: FieldTrajectory, duration: float, progress: Any = None) -> Fi
     start = float(run.t[-1]) if ending.short else run.t0
     plan = Plan.of(start, duration, run.step, run.every, first=first)
     strand = (
-        strand_of_mesh(mesh)
+        _strand_of(mesh, run.method)
         if mesh is not None
         else strand_of_field(model, np.array([run.parameters[p.name] for p in model.parameters]))
     )
@@ -192,6 +198,8 @@ def continued(run: FieldTrajectory, duration: float, progress: Any = None) -> Fi
     strand.rows[:] = ending.rows  # loads and all
     strand.give("step", np.array([plan.step]))
     again.books[:], again.energies[:] = ending.books, ending.energies
+    for target, kept in zip(again.carried, ending.carried, strict=True):
+        target[:] = kept
     if ending.short:
         again.begin(run.momentum[-1].copy(), plan.step, start)
     return _finished(again, model, mesh, run.parameters, run.limit, progress, run)
@@ -216,4 +224,3 @@ def _joined(run: FieldTrajectory, more: FieldTrajectory) -> FieldTrajectory:
         compile_time=run.compile_time,
         **{name: both(name) for name in names},
     )
-

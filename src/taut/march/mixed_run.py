@@ -7,8 +7,7 @@ import numpy as np
 from taut.errors import InputError
 from taut.kernel.strand import SEEN, Strand
 from taut.kernel.sweep_code import MARGIN
-from taut.march import field_loop as loop
-from taut.march import mixed_loop as mixed
+from taut.march import field_loop as loop, mixed_loop as mixed
 from taut.march.field_run import FieldRun
 from taut.march.loop import BOOKS
 from taut.march.plan import Plan
@@ -45,13 +44,16 @@ class MixedRun(FieldRun):
 
     def _seen(self, t: float | None = None, k: int = 0) -> float:
         """Make the momenta at the time of the strains; the energy with them."""
-        strand, given = self.strand, (self.stages, self.halo, self.table)
+        strand, before = self.strand, self.strand.rows.copy()
         if not mixed.settled(
-            strand.rows, strand.origin, strand.par, *given, MARGIN, strand.count
-        ):
+            strand.rows, strand.origin, strand.par, self.stages, self.halo, self.table, MARGIN,
+            strand.count,
+        ):  # fmt: skip
             raise self._failed(loop.UNSOLVED, 0, k)
-        energy = mixed.counted(strand.rows, strand.origin, strand.par, self.stages, self.halo)
-        mixed.unsettled(strand.rows, self.table, MARGIN, strand.count)
+        energy = mixed.counted(strand.rows, strand.origin, strand.par, self.stages)
+        seen = strand.view(SEEN).copy()
+        strand.rows[:] = before  # as if nobody had looked
+        strand.view(SEEN)[:] = seen
         return energy
 
     def opened(self) -> None:

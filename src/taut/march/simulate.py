@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from taut.march.trajectory import Trajectory
 from taut.march.tuned import tuned
 from taut.methods.base import Method
 from taut.methods.catalogue import method_of
+from taut.methods.fields.base import Scheme
 from taut.model.flow import Flow
 from taut.model.system import System
 
@@ -47,7 +48,7 @@ def simulate(
     duration: float,
     step: float | None = None,
     tolerance: float | None = None,
-    method: str | Method = "auto",
+    method: str | Method | Scheme = "auto",
     every: int = 1,
     parameters: Mapping[Any, float] | None = None,
     project: bool = False,
@@ -70,8 +71,8 @@ def simulate(
         zero without them.  A beam may be given ``v0`` (velocities, in local frames) instead of
         momenta.
     t0, duration, step : float
-        ``duration/step`` steps are taken (a last shorter one if that is not a whole number).  Fields
-        and beams may leave the step out: half the limit of stability is taken.
+        ``duration/step`` steps are taken (a last shorter one if that is not a whole number).
+        Fields and beams may leave the step out: half the limit of stability is taken.
     tolerance : float
         Instead of a step: the relative error of energy and position that trial runs choose the step
         for.
@@ -119,13 +120,20 @@ def simulate(
                 )
         return simulate_field(
             model, strain0=strain0, momentum0=momentum0, v0=v0, t0=t0, duration=duration, step=step,
-            method=method, every=every, parameters=parameters, project=project, progress=progress,
+            method=cast("str | Scheme", method), every=every, parameters=parameters,
+            project=project, progress=progress,
         )  # fmt: skip
     if strain0 is not None or momentum0 is not None:
         raise InputError(
             "strains and momenta per length are for fields and beams",
             expected="q0 and v0 or p0",
             received="strain0" if strain0 is not None else "momentum0",
+        )
+    if isinstance(method, Scheme):
+        raise InputError(
+            f"{method.name} is a method for fields and beams",
+            expected="a method for systems, such as taut.Rattle()",
+            received=repr(method),
         )
     if isinstance(model, Flow):
         if v0 is not None or p0 is not None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from taut.errors import InputError, UnknownName
 from taut.methods.fields.base import Scheme
 from taut.methods.fields.hamel import Hamel
+from taut.methods.fields.implicit import EnergyMomentumBeam
 from taut.methods.fields.poisson import Poisson
 from taut.methods.fields.variational import Variational
 
-SCHEMES: dict[str, Scheme] = {x.name: x for x in (Poisson(), Hamel(), Variational())}
+SCHEMES: dict[str, Scheme] = {
+    x.name: x for x in (Poisson(), Hamel(), Variational(), EnergyMomentumBeam())
+}
 
 
 def scheme_of(given: str | Scheme, *, beam: bool) -> Scheme:

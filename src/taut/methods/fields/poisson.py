@@ -4,8 +4,10 @@
     (χ' − χ)/h = (ζ'_{j+1} − ζ'_j)/Δs + [χ̄, (ζ'_j + ζ'_{j+1})/2],      χ̄ = (χ + χ')/2,
     g' = g cay(h ζ'),
 
-F = (n_{j+½} − n_{j−½})/Δs − ½([χ, n]*_{j+½} + [χ, n]*_{j−½}), n = h_γ.  μ lives half a step before χ;
-the momentum at the time of χ is μ̄.
+F = (n_{j+½} − n_{j−½})/Δs − ½([χ, n]*_{j+½} + [χ, n]*_{j−½}), n = h_γ.  μ lives half a step
+before χ; the momentum at the time of χ is μ̄.
+
+It is of second order, but of first order where the density mixes strains and momenta.
 
 Source: CS (36), (53)–(55); the configuration moves with ζ', with which (54) was made (with ζ, as
 printed, it drifts away from the strain: see docs/papers.md).
@@ -48,10 +50,10 @@ class Poisson(Scheme):
                 raise UnknownName(kind, given, known)
 
     def begin(self, at: Place) -> Vector:
-        mu = at.mu
+        mu, half = at.mu, 0.5 * at.h
         if self.start == "printed":
             return mu
-        return mu - (0.5 * at.h) * (at.turning(mu) + at.force)
+        return at.solve(mu, lambda old: mu - half * (at.turning(mu, old) + at.force))
 
     def _mean(self, at: Place) -> Vector:
         mu, half = at.mu, 0.5 * at.h

@@ -1,6 +1,7 @@
 """A Lie-group variational integrator for beams: strain and velocity are Cayley maps of poses.
 
-    L_d = h Σ_j w_j ½⟨ζ, Iζ⟩ − h Σ_e Δs_e V(χ_e),     h ζ = cay⁻¹(g_j⁻¹ g_j'),   Δs χ = cay⁻¹(g_j⁻¹ g_{j+1}),
+    L_d = h Σ_j w_j ½⟨ζ, Iζ⟩ − h Σ_e Δs_e V(χ_e),
+    h ζ = cay⁻¹(g_j⁻¹ g_j'),        Δs χ = cay⁻¹(g_j⁻¹ g_{j+1}),
 
 with the adjoint Cayley map of SE(3), Ad cay(ξ) = (1 − ½ad_ξ)⁻¹(1 + ½ad_ξ): that of SO(3) with dual
 numbers for the entries.  With b = hζ/2 and a = Δs χ/2, and T(b) = 1 + ad_b + b bᵀ its inverse
