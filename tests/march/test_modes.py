@@ -136,6 +136,13 @@ def test_a_stiff_pendulum():
     assert found.rigid == 0
 
 
+def test_loads_count_about_an_equilibrium_only():
+    plain = taut.modes(bar(), 4).frequencies
+    loaded = bar(gravity=(0, -0.002, 0)).load(force=(0, -0.002, 0))
+    np.testing.assert_array_equal(taut.modes(loaded, 4).frequencies, plain)
+    assert taut.modes(taut.equilibrium(loaded), 4).frequencies[0] < 0.9 * plain[0]
+
+
 def test_tension_raises_frequencies():
     """A slender hinged beam under tension: ω² = k⁴ EI/ρA + k² T/ρA, k = nπ/L."""
     r, pull = 1e-3, 40.0

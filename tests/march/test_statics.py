@@ -9,6 +9,7 @@ from taut.lie import SE3, SO3
 from taut.march.freedoms import freedoms_of
 from taut.march.statics.applied import applied_at, nothing
 from taut.march.statics.balance import Balance
+from taut.march.statics.rigid import unloaded, unstoppable
 
 EI, GJ, EA, GA, L = 2.0, 1.5, 4e4, 1e4, 2.0
 PHI = 12 * EI / (GA * L**2)
@@ -555,6 +556,16 @@ def test_what_loads_alone_hold_is_said_where_they_do_not():
     with pytest.raises(taut.NoEquilibrium, match="loads alone stop its rotation") as caught:
         taut.equilibrium(beam)
     assert "start closer" in str(caught.value)
+
+
+def test_what_loads_drive_is_not_left_as_it_is():
+    """A pendulum that passes the horizontal: no stiffness, but work."""
+    nothing_there, one = np.zeros((1, 1)), np.ones(1)
+    assert unloaded(nothing_there, one, 1.0).shape == (0, 1)
+    assert unloaded(nothing_there, 0 * one, 1.0).shape == (1, 1)
+    assert unloaded(np.eye(1), 0 * one, 1.0).shape == (0, 1)
+    assert unstoppable(nothing_there, one, 1.0) is not None
+    assert unstoppable(np.eye(1), one, 1.0) is None
 
 
 def test_the_beam_that_is_not_held_is_named():

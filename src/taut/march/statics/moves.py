@@ -57,7 +57,7 @@ def moved(balance: Balance, state: State, eta: np.ndarray) -> State:
     pose = state.pose @ SE3.cay_ad(eta)
     pose[:, :3, :3] = rotation(pose[:, :3, :3])
     for joint in mesh.joints:
-        pose[joint.follower] = pose[joint.leader] @ joint.motion
+        pose[joint.follower] = pose[joint.leader] @ joint.motion  # they are, but for round-off
     return State(pose, balance.turns(pose), balance.stress(state.turns + change))
 
 
