@@ -125,4 +125,6 @@ def test_a_singular_block_is_named(rng, bad):
 def test_room_is_padded():
     blocks, pivots = room(pattern_of(3, chain(3)))
     assert blocks.shape == (7, SIZE, WIDE)
+    assert WIDE >= SIZE
+    assert 8 * WIDE % 32 == 0  # bytes of whole registers
     assert pivots.shape == (3, SIZE)

@@ -6,7 +6,7 @@ import pytest
 from taut.fields.beam import Beam
 from taut.fields.mesh import mesh_of
 from taut.fields.section import Square
-from taut.kernel.implicit_code import DAMPING_ROWS, Sweeps
+from taut.kernel.implicit_code import DAMPING_ROWS, sweeps_of
 from taut.kernel.sweep_code import MARGIN
 from taut.lie import SE3, SO3, se3
 from taut.march.codes import DONE
@@ -42,7 +42,7 @@ class Damped:
             "turn": SO3.quaternion(self.poses[:, :3, :3]).T, "place": self.poses[:, :3, 3].T,
         }.items():  # fmt: skip
             self[name][:] = value
-        self.sweeps = Sweeps(Damping(posed), self.layout, medium_of())
+        self.sweeps = sweeps_of(Damping(posed), self.layout, medium_of())
         self.coupling = coupling_of(mesh, self.layout, self.sweeps.address, damping=True)
         self.special, self.room = special_of(mesh), room_of(self.coupling)
         self.notes = np.zeros(len(NOTES))

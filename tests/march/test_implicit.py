@@ -11,7 +11,8 @@ from taut.fields.ends import End
 from taut.fields.mesh import mesh_of
 from taut.fields.section import Circle, Square
 from taut.lie import SE3
-from taut.march.codes import HALF_TURN, NOT_FINITE, SLOW
+from taut.march.assembly import balance
+from taut.march.codes import DONE, HALF_TURN, NOT_FINITE, SLOW
 from taut.march.coupled import NOTES, advance
 from taut.march.implicit import ImplicitRun
 from taut.model.symbols import t
@@ -37,6 +38,8 @@ def watched(run, steps):
         now = run.energy
         work += now["work"] + now["held"] - now["dissipated"]
         scale = max(scale, abs(run.total))
+        counted = now["kinetic"] + now["elastic"] + now["gravity"]
+        assert counted == pytest.approx(run.total, abs=1e-12 * scale)
         worst = max(worst, abs(run.total - energy - work))
         turned = max(turned, np.abs(run.momentum - momentum).max())
     return worst / scale, turned / max(np.abs(momentum).max(), 1e-300)
@@ -211,6 +214,8 @@ def test_weight_and_constant_forces_have_a_potential():
     worst = 0.0
     for _ in range(100):
         run.run(1)
+        now = run.energy
+        assert now["kinetic"] + now["elastic"] + now["gravity"] == pytest.approx(run.total)
         lifted = np.dot([2.0, -7.0, 5.0], run.positions[0] - root)
         worst = max(worst, abs(run.total - start - lifted))
     assert worst < 1e-11
@@ -391,6 +396,19 @@ def test_what_cannot_be_done_is_said_and_leaves_the_state():
     assert code(run) in (SLOW, HALF_TURN)
     with pytest.raises(RuntimeError, match="at t = 0"):
         run.run(1)
+
+
+def test_half_a_turn_between_neighbours_is_seen():
+    """Node 4 turns one way in a step and node 5 the other, by 88 degrees each and by 92."""
+    for degrees, code in ((88, DONE), (92, HALF_TURN)):
+        run = ImplicitRun(mesh_of([square()]), 0.1)
+        half = np.tan(np.radians(degrees) / 2)
+        run["zeta"][0, 4], run["zeta"][0, 5] = 2 * half / 0.1, -2 * half / 0.1
+        for slopes in (False, True):
+            found = balance(
+                run.coupling, run.special, run.rows, run.par, run.room, run.step, slopes
+            )
+            assert found == code
 
 
 def test_the_step_may_change_between_steps():

@@ -238,6 +238,17 @@ class Sweeps:
         self.address = np.array([x.address("sweep") for x in self._native], dtype=np.int64)
 
 
+_KNOWN: dict[tuple, Sweeps] = {}
+
+
+def sweeps_of(scheme: Any, layout: Layout, medium: Medium) -> Sweeps:
+    """Compiled sweeps, made once in a process for the same scheme, layout and medium."""
+    key = (repr(scheme), layout.key(), medium.key)
+    if key not in _KNOWN:
+        _KNOWN[key] = Sweeps(scheme, layout, medium)
+    return _KNOWN[key]
+
+
 def sweeps(scheme: Any, layout: Layout, medium: Medium) -> list[Any]:
     """What the sweeps do, in the order of `SWEEPS`."""
     damped = isinstance(scheme, Damping)
