@@ -567,7 +567,7 @@ def test_conserved_energies_of_other_mixtures(density):
 @pytest.mark.parametrize(
     "density", [g * m, (g + m) ** 2, sp.sin(g + m), sp.sqrt(1 + m**2 + g**2), m**2 / (1 + g)]
 )
-def test_densities_that_mix_strains_and_momenta(density):
+def test_what_mixes_is_a_part_of_its_own(density):
     field = taut.Field(taut.lie.abelian(1), density, strain=[g], momentum=[m], length=1, nodes=5)
     assert field.mixed
     whole = field.kinetic + field.potential + field.mixing

@@ -243,7 +243,7 @@ _KNOWN: dict[tuple, Sweeps] = {}
 
 def sweeps_of(scheme: Any, layout: Layout, medium: Medium) -> Sweeps:
     """Compiled sweeps, made once in a process for the same scheme, layout and medium."""
-    key = (repr(scheme), layout.key(), medium.key)
+    key = (repr(scheme), layout.key(), medium)
     if key not in _KNOWN:
         _KNOWN[key] = Sweeps(scheme, layout, medium)
     return _KNOWN[key]

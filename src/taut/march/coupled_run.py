@@ -8,7 +8,7 @@ import numpy as np
 
 from taut.errors import StepError
 from taut.fields.mesh import Mesh
-from taut.kernel.implicit_code import Sweeps
+from taut.kernel.implicit_code import sweeps_of
 from taut.kernel.strand import SEEN, Strand, rigid
 from taut.kernel.sweep_code import MARGIN
 from taut.march import coupled_loop, field_loop as loop
@@ -49,7 +49,7 @@ class CoupledRun(FieldRun):
     ) -> None:
         self.strand, self.scheme, self.plan, self.mesh = strand, scheme, plan, mesh
         begin = time.perf_counter()
-        self.sweeps = Sweeps(scheme, strand.layout, strand.medium)
+        self.sweeps = sweeps_of(scheme, strand.layout, strand.medium)
         self.coupling = coupling_of(mesh, strand.layout, self.sweeps.address)
         self.special, self.room = special_of(mesh), room_of(self.coupling)
         self.loads = Loads(strand, mesh)

@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from taut.fields.mesh import Mesh
-from taut.kernel.implicit_code import DAMPING_ROWS, Sweeps
+from taut.kernel.implicit_code import DAMPING_ROWS, sweeps_of
 from taut.kernel.strand import Strand, rigid
 from taut.kernel.sweep_code import MARGIN
 from taut.march.coupled import NOTES
@@ -74,7 +74,7 @@ class Damper:
                 view[:] = values
             else:
                 view[:, : values.shape[1]] = values
-        self.sweeps = Sweeps(Damping(posed=scheme.posed), layout, rigid())
+        self.sweeps = sweeps_of(Damping(posed=scheme.posed), layout, rigid())
         self.coupling = coupling_of(mesh, layout, self.sweeps.address, damping=True)
         self.special, self.room = special_of(mesh), room_of(self.coupling)
         self.notes, self.due = np.zeros(len(NOTES)), np.zeros(1)

@@ -14,12 +14,8 @@ import sympy as sp
 
 from taut.fields.loads import s as place_symbol
 from taut.fields.mesh import Mesh
-<<<<<<< HEAD
-from taut.kernel.implicit_code import Sweeps
-from taut.kernel.strand import rigid
-=======
 from taut.kernel.implicit_code import sweeps_of
->>>>>>> 1ceeaafbd5237c87341df77941aadc6291b49a2c
+from taut.kernel.strand import rigid
 from taut.kernel.sweep_code import MARGIN
 from taut.lie import SE3, SO3
 from taut.march.codes import FAILURES
@@ -75,11 +71,7 @@ class ImplicitRun:
             self["mu"] = np.asarray(momentum, dtype=float).T
         velocity = np.linalg.solve(mesh.inertia, self["mu"].T[..., None])[..., 0]
         self["zeta"] = self["last"] = velocity.T
-<<<<<<< HEAD
-        self.sweeps = Sweeps(EnergyMomentumBeam(), self.layout, rigid())
-=======
-        self.sweeps = sweeps_of(EnergyMomentumBeam(), self.layout, medium_of())
->>>>>>> 1ceeaafbd5237c87341df77941aadc6291b49a2c
+        self.sweeps = sweeps_of(EnergyMomentumBeam(), self.layout, rigid())
         self.coupling = coupling_of(mesh, self.layout, self.sweeps.address)
         self.special, self.room = special_of(mesh), room_of(self.coupling)
         self.notes, self._energy = np.zeros(len(NOTES)), np.zeros(len(SUMS))
