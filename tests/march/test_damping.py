@@ -7,12 +7,13 @@ from taut.fields.beam import Beam
 from taut.fields.mesh import mesh_of
 from taut.fields.section import Square
 from taut.kernel.implicit_code import DAMPING_ROWS, sweeps_of
+from taut.kernel.strand import rigid
 from taut.kernel.sweep_code import MARGIN
 from taut.lie import SE3, SO3, se3
 from taut.march.codes import DONE
 from taut.march.coupled import NOTES
 from taut.march.damping import damp
-from taut.march.implicit_plan import coupling_of, layout_of, medium_of, room_of, special_of
+from taut.march.implicit_plan import coupling_of, layout_of, room_of, special_of
 from taut.methods.fields.damping import Damping
 
 NODES = 8
@@ -42,7 +43,7 @@ class Damped:
             "turn": SO3.quaternion(self.poses[:, :3, :3]).T, "place": self.poses[:, :3, 3].T,
         }.items():  # fmt: skip
             self[name][:] = value
-        self.sweeps = sweeps_of(Damping(posed), self.layout, medium_of())
+        self.sweeps = sweeps_of(Damping(posed), self.layout, rigid())
         self.coupling = coupling_of(mesh, self.layout, self.sweeps.address, damping=True)
         self.special, self.room = special_of(mesh), room_of(self.coupling)
         self.notes = np.zeros(len(NOTES))
