@@ -410,7 +410,7 @@ def test_a_motion_that_is_not_defined_before_the_start():
 
 
 def test_angular_momentum_about_a_pin_is_kept(rng):
-    """No moment acts there: round-off for the variational scheme, also of a heavy body on the pin."""
+    """No moment acts there: round-off of the variational scheme, with a heavy body on the pin."""
     beam = soft(ends=("pinned", "free"), curvature=(1, 0.5, 2))
     beam.body(at="root", mass=1, inertia=(0.3, 0.5, 0.2), offset=(0.02, 0.01, 0))
     v0 = rng.normal(size=(11, 6))
