@@ -33,7 +33,8 @@ format: $(STAMP) ## format the code and fix what lint can fix
 	@$(BIN)/ruff format .
 
 peers: $(STAMP) ## install what is measured against, where it can be
-	@$(BIN)/python -c 'import heyoka' 2>/dev/null || $(PIP) -e '.[bench]' || true
+	@$(BIN)/python -c 'import heyoka' 2>/dev/null || $(PIP) heyoka || true
+	@$(BIN)/python -c 'import elastica' 2>/dev/null || $(PIP) pyelastica || true
 
 bench: peers ## measure speed (peers that cannot be installed are left out)
 	@$(BIN)/python benchmarks/run.py $(ARGS)

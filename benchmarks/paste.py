@@ -10,6 +10,7 @@ BEGIN, END = "<!-- pasted by benchmarks/run.py --paste -->", "<!-- end -->"
 PRECISION = "<!-- pasted by benchmarks/work_precision.py --paste -->"
 CORRECTIONS = "<!-- pasted by benchmarks/corrections.py --paste -->"
 FACTORS = "<!-- pasted by benchmarks/kept_factors.py --paste -->"
+BEAMS = "<!-- pasted by benchmarks/beams.py --paste -->"
 SAME, BARE = "C doing the same work", "bare C"
 
 
@@ -34,6 +35,11 @@ def corrections_into_the_docs(printed):
 def factors_into_the_docs(printed):
     """The table of what kept factors save."""
     replace(ROOT / "docs" / "benchmarks.md", printed.rstrip(), FACTORS)
+
+
+def beams_into_the_docs(printed):
+    """What the beams' benchmark printed."""
+    replace(ROOT / "docs" / "benchmarks.md", f"```text\n{printed.rstrip()}\n```", BEAMS)
 
 
 def replace(page, text, begin=BEGIN):

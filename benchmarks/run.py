@@ -2,8 +2,8 @@
 
 Here every time is the best of several repeats, and what is compared is measured in turns, so that
 other work on the machine falls on all alike. Work against precision follows (`work_precision.py`,
-which also runs alone), then what corrections cost and what kept factors save (`corrections.py`,
-`kept_factors.py`, which do, too).
+which also runs alone), then what corrections cost, what kept factors save, and beams
+(`corrections.py`, `kept_factors.py`, `beams.py`, which do, too).
 `--quick` measures less of everything.
 """
 
@@ -21,6 +21,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import beams
 import c_rattle
 import corrections
 import kept_factors
@@ -241,6 +242,8 @@ def main():
     print("\nWhat a correction costs, as a share of the step\n")
     corrections.run(options.quick, options.paste)
     kept_factors.run(options.quick, options.paste)
+    print("\nBeams\n")
+    beams.run(options.quick, options.paste)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ if not FOLDER.exists():
 sys.path.append(str(FOLDER))  # the benchmarks import each other by name
 angles, curves, work_precision = map(import_module, ("angles", "curves", "work_precision"))
 corrections, kept_factors, paste = map(import_module, ("corrections", "kept_factors", "paste"))
+c_beam, elastica_rod = map(import_module, ("c_beam", "elastica_rod"))
 
 CHAINS = [angles.DOUBLE, angles.TRIPLE, angles.chain(5)]
 
@@ -221,6 +222,81 @@ def test_kept_factors_are_measured_against_new_ones():
     assert found.new[0] > 0 < found.kept[0]
     assert found.kept[1] > found.new[1] >= 1  # iterations
     assert kept_factors.table([found]).splitlines()[2].startswith("| bodies | 4 | 0.02 | ")
+
+
+# ---- beams ---------------------------------------------------------------------------------------
+
+
+def any_beam(nodes):
+    """A short beam without any symmetry, also of its section."""
+    rng, paper = np.random.default_rng(nodes), c_beam.paper_like(nodes)
+    beam = c_beam.cs_plain.Beam(length=paper.beam.length, nodes=nodes)
+    vars(beam)["inertia"] = beam.inertia * [1, 1.3, 0.6, 1, 1, 1]  # in place of cached values
+    vars(beam)["stiffness"] = beam.stiffness * [1, 0.7, 1.4, 0.8, 1, 1.1]
+    spread = [6, 6, 6, 1, 1, 1] * rng.normal(size=(nodes, 6))
+    return c_beam.cs_plain.Start(
+        beam,
+        paper.mu + beam.inertia * spread,
+        paper.gamma + 0.1 * rng.normal(size=paper.gamma.shape),
+        paper.frames,
+        paper.positions,
+    )
+
+
+@pytest.mark.skipif(c_beam.compiler() is None, reason="there is no gcc")
+@pytest.mark.parametrize("lanes", [None, 4])
+def test_c_beam_is_the_plain_scheme(lanes, tmp_path):
+    run = c_beam.build(tmp_path, *([f"-DLANES={lanes}"] if lanes else []))
+    for nodes in (2, 8, 9, 19):
+        start = any_beam(nodes)
+        found = c_beam.disagreement(run, start, 5)
+        assert len(found) == 5
+        assert max(found.values()) < 1e-13, found
+        bare, whole = (run(start, 5, energy=wanted) for wanted in (False, True))
+        assert bare.energy is None
+        np.testing.assert_allclose(bare.mu, whole.mu, rtol=0, atol=1e-13)
+        assert whole.sweeps >= 5 * 2
+        assert c_beam.c_seconds(run, start, 5) > 0
+
+
+@pytest.mark.skipif(c_beam.compiler() is None, reason="there is no gcc")
+def test_c_beam_says_what_it_cannot_do(tmp_path):
+    run, start = c_beam.build(tmp_path), any_beam(3)
+    with pytest.raises(RuntimeError, match="converge"):
+        run(start, 5, step=0.5)
+    vars(start.beam)["inertia"] = start.beam.inertia * [1, 1, 1, 1, 2, 1]
+    with pytest.raises(ValueError, match="direction"):
+        run(start, 5)
+
+
+@pytest.mark.skipif(c_beam.compiler() is None, reason="there is no gcc")
+def test_plain_beams_are_timed_along_a_run(tmp_path):
+    run, start = c_beam.build(tmp_path), any_beam(3)
+    first, second = c_beam.along(run, start, steps=4, parts=2)
+    plain = c_beam.cs_plain.poisson(start, c_beam.STEP, 3)
+    for found, n in ((first, 1), (second, 3)):
+        np.testing.assert_allclose(found.gamma, plain.gamma[n], rtol=0, atol=1e-13)
+        np.testing.assert_allclose(found.positions, plain.positions[n], rtol=0, atol=1e-13)
+    assert (c_beam.plain_costs([first, second], 1) > 0).all()
+
+
+def test_plain_beams_are_timed():
+    assert all(c_beam.plain_seconds(scheme, any_beam(3), 2) > 0 for scheme in c_beam.SCHEMES)
+    answers = iter([3, 7, 1, 9])
+    assert c_beam.best([lambda: next(answers), lambda: next(answers)], 2) == [1, 7]
+
+
+def test_the_rod_of_pyelastica_keeps_its_energy():
+    pytest.importorskip("elastica")
+    rod = elastica_rod.Rod(20)
+    rod.march(1)
+    kinetic, potential = rod.energy()
+    bent = 1e7 * 0.1**4 / (4 * np.pi) / 2 * 2 * np.pi / 3
+    assert potential == pytest.approx(bent * 19 / 20, rel=0.001)  # ends do not bend
+    rod.march(50)
+    after = rod.energy()
+    assert abs(after[0] - kinetic) > 1
+    assert sum(after) == pytest.approx(kinetic + potential, rel=0.01)
 
 
 @pytest.mark.parametrize("name", ["oscillator", "gyrostat", "spherical_pendulum"])

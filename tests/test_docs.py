@@ -18,7 +18,7 @@ LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
 def without_times(text: str) -> str:
     """Wall time and speed differ from run to run; everything else must be what was printed."""
-    return re.sub(r": \S+ s \(\d+ ns per step\)", "", text)
+    return re.sub(r": \S+ s \(\S+ [nµ]s per step\)", "", text)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
@@ -37,8 +37,21 @@ def test_examples_run(example, monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
     names = runpy.run_path(str(example), run_name="__main__")
     facts = names["run"].certificate.to_dict()
-    assert facts["max_g"] < 1e-11
-    assert "max |g|" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    if "max_g" in facts:
+        assert facts["max_g"] < 1e-11
+        assert "max |g|" in printed
+    else:
+        assert facts["orthogonality"] < 1e-13
+        assert "strain against poses" in printed
+
+
+def test_flying_spaghetti_is_where_others_find_it():
+    """Reference values converged elsewhere; the example's mesh is off by 3e-3 in a length of 10."""
+    names = runpy.run_path(str(ROOT / "examples" / "flying_spaghetti.py"))
+    assert names["errors"].keys() == {2.5, 5.0, 10.0}
+    assert max(names["errors"].values()) < 5e-3
+    assert abs(names["thrown"] - [50, 0, 0]).max() < 1e-11
 
 
 @pytest.mark.parametrize(

@@ -87,13 +87,29 @@ def test_signature_of_simulate():
     }
     assert list(signature.parameters) == ["model", *found]
     assert found == {
-        "q0": None, "v0": None, "p0": None, "t0": 0.0, "duration": inspect._empty,
-        "step": None, "tolerance": None, "method": "auto", "every": 1, "parameters": None,
+        "q0": None, "v0": None, "p0": None, "strain0": None, "momentum0": None, "t0": 0.0,
+        "duration": inspect._empty, "step": None, "tolerance": None, "method": "auto", "every": 1,
+        "parameters": None,
         "project": False,
         "laws": "auto", "events": (), "progress": None,
     }  # fmt: skip
-    assert list(found)[:4] == ["q0", "v0", "p0", "t0"]
-    assert "Trajectory" in str(signature.return_annotation)
+    assert list(found)[:3] == ["q0", "v0", "p0"]
+
+
+def test_signatures_of_rest():
+    found = inspect.signature(taut.equilibrium)
+    assert list(found.parameters) == [
+        "beam", "loads_at", "steps", "arc_length", "start", "tolerance", "progress",
+    ]  # fmt: skip
+    defaults = {name: p.default for name, p in found.parameters.items()}
+    assert defaults == {
+        "beam": inspect._empty, "loads_at": 0.0, "steps": None, "arc_length": False, "start": None,
+        "tolerance": 1e-9, "progress": None,
+    }  # fmt: skip
+    kinds = [p.kind for p in found.parameters.values()]
+    assert kinds[1:] == [inspect.Parameter.KEYWORD_ONLY] * 6
+    assert str(found.return_annotation) == "Equilibrium"
+    assert str(inspect.signature(taut.modes)) == "(beam: 'Any', count: 'int' = 10) -> 'Modes'"
 
 
 def test_a_trajectory_has_what_the_contract_names():

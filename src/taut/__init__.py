@@ -17,12 +17,14 @@ from taut.errors import (
     InputError,
     Interrupted,
     ModelError,
+    NoEquilibrium,
     StepError,
     TautError,
     UnknownName,
 )
 
 if TYPE_CHECKING:
+    from taut.fields import Beam, Beams, Circle, End, Field, Rectangle, Section, Square, Tube, s
     from taut.laws import (
         Law,
         Laws,
@@ -37,7 +39,10 @@ if TYPE_CHECKING:
     )
     from taut.march.dense import States
     from taut.march.events import Event
+    from taut.march.field_trajectory import FieldTrajectory
+    from taut.march.modes import Modes, modes
     from taut.march.simulate import simulate
+    from taut.march.statics import Equilibrium, equilibrium
     from taut.march.storage import load
     from taut.march.trajectory import Trajectory
     from taut.methods import (
@@ -61,14 +66,22 @@ if TYPE_CHECKING:
         TimeElement,
         register,
     )
+    from taut.methods.fields import Hamel, Poisson, Scheme, Variational
     from taut.model import Equations, Flow, System, Term, coordinates, momenta, t, velocities
 
 # fmt: off
 # What each room gives to the front door: the imports above, for the interpreter.
 _ROOMS = {
+    "taut.fields": (
+        "Beam", "Beams", "Circle", "End", "Field", "Rectangle", "Section", "Square", "Tube", "s",
+    ),
+    "taut.march.field_trajectory": ("FieldTrajectory",),
+    "taut.methods.fields": ("Hamel", "Poisson", "Scheme", "Variational"),
     "taut.march.dense": ("States",),
     "taut.march.events": ("Event",),
+    "taut.march.modes": ("Modes", "modes"),
     "taut.march.simulate": ("simulate",),
+    "taut.march.statics": ("Equilibrium", "equilibrium"),
     "taut.march.storage": ("load",),
     "taut.march.trajectory": ("Trajectory",),
     "taut.methods": (
@@ -89,9 +102,11 @@ _ROOMS = {
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 _OPEN = (
     "diagnose",
+    "fields",
     "files",
     "kernel",
     "laws",
+    "lie",
     "march",
     "methods",
     "model",
@@ -101,17 +116,16 @@ _OPEN = (
 )
 
 __all__ = [
-    "Adaptive", "Baumgarte", "Composition", "ConstraintError", "Corrected", "EnergyMomentum",
-    "Equations",
-    "Event", "ExplicitRK", "FileError", "Flow", "GGL", "GaussLobatto", "GeneralizedAlpha",
-    "ImplicitTrapezoid",
-    "InconsistentStart", "InputError", "Interrupted", "Law", "Laws", "LobattoPair", "Method",
-    "ModelError",
-    "PreciseElement", "Projected", "Rattle", "States", "StepError", "Symmetries", "SymplecticEuler",
-    "SymplecticRK", "System", "TautError", "Term", "TimeElement", "Trajectory", "UnknownName",
-    "__version__", "absorbed", "casimirs", "conserved", "coordinates", "hojman",
-    "lie_symmetries", "load", "momenta", "noether", "register",
-    "simulate", "special_values", "t", "velocities",
+    "Adaptive", "Baumgarte", "Beam", "Beams", "Circle", "Composition", "ConstraintError",
+    "Corrected", "End", "EnergyMomentum", "Equations", "Equilibrium", "Event", "ExplicitRK",
+    "Field", "FieldTrajectory", "FileError", "Flow", "GGL", "GaussLobatto", "GeneralizedAlpha",
+    "Hamel", "ImplicitTrapezoid", "InconsistentStart", "InputError", "Interrupted", "Law", "Laws",
+    "LobattoPair", "Method", "ModelError", "Modes", "NoEquilibrium", "Poisson", "PreciseElement",
+    "Projected", "Rattle", "Rectangle", "Scheme", "Section", "Square", "States", "StepError",
+    "Symmetries", "SymplecticEuler", "SymplecticRK", "System", "TautError", "Term", "TimeElement",
+    "Trajectory", "Tube", "UnknownName", "Variational", "__version__", "absorbed", "casimirs",
+    "conserved", "coordinates", "equilibrium", "hojman", "lie_symmetries", "load", "modes",
+    "momenta", "noether", "register", "s", "simulate", "special_values", "t", "velocities",
 ]  # fmt: skip
 
 

@@ -7,6 +7,7 @@ TautError
 ├── ConstraintError       constraints that cannot hold together, or a singular configuration
 ├── InconsistentStart     a start off the constraints (carries the nearest state on them)
 ├── StepError             a step that could not be made: Newton, singular matrix, blow-up
+├── NoEquilibrium         loads under which no rest was found, or a beam that is not held
 ├── Interrupted           Ctrl-C during a run (also a KeyboardInterrupt)
 └── FileError             a file that cannot be read or written
 
@@ -154,6 +155,20 @@ class StepError(TautError):
     def __init__(self, what: str, *, t: float, index: int, **text: Any) -> None:
         super().__init__(what, **text)
         self.t, self.index = t, index
+
+
+class NoEquilibrium(TautError):
+    """Loads under which no equilibrium was found, or a beam that can move freely.
+
+    Attributes
+    ----------
+    load_factor : float
+        The part of the loads up to which there was one; ``error.partial`` is that equilibrium.
+    """
+
+    def __init__(self, what: str, *, load_factor: float, **text: Any) -> None:
+        super().__init__(what, **text)
+        self.load_factor = load_factor
 
 
 class Interrupted(TautError, KeyboardInterrupt):

@@ -9,6 +9,7 @@ lane.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 
 import casadi as ca
 
@@ -151,9 +152,18 @@ class Emitter:
 
     # ---- a CasADi function -------------------------------------------------------------------
 
-    def inline(self, function: ca.Function, inputs: list[list[str]]) -> list[list[str]]:
-        """Emit all instructions of `function`; `inputs[i][k]` is nonzero k of input i."""
+    def inline(
+        self,
+        function: ca.Function,
+        inputs: list[list[str]],
+        told: Callable[[int, int, str], None] | None = None,
+    ) -> list[list[str]]:
+        """Emit all instructions of `function`; `inputs[i][k]` is nonzero k of input i.
+
+        `told` hears of each output (number, nonzero, value) as soon as there is one.
+        """
         graph = Graph(function)
+        graph.told = told
         return graph.emit(self, inputs)
 
     def staged(
@@ -173,6 +183,8 @@ def lean(function: ca.Function) -> ca.Function:
 
 class Graph:
     """The instruction list of an SX function in single-assignment form."""
+
+    told: Callable[[int, int, str], None] | None = None  # see `Emitter.inline`
 
     def __init__(self, function: ca.Function) -> None:
         count = function.n_instructions()
@@ -248,6 +260,8 @@ class Graph:
             elif op == ca.OP_OUTPUT:
                 i, j = self.extra[k]  # type: ignore[misc]
                 outputs[i][j] = values[self.args[k][0]]
+                if self.told is not None:
+                    self.told(i, j, outputs[i][j])
             elif op == ca.OP_DIV and self.args[k][1] in shared:
                 a, b = self.args[k]
                 if b not in reciprocals:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
@@ -41,3 +43,24 @@ def call_map(typing, address, source, target):
         return context.get_dummy_value()
 
     return signature, codegen
+
+
+@intrinsic
+def _call_sweep(typing, address, rows, stride, par, first, last, sums):
+    """``sweep(rows, …, sums)`` at `address`; see `taut.kernel.sweep_code`."""
+    signature = types.int64(*([types.int64] * 7))
+
+    def codegen(_, builder, __, args):
+        pointer, whole = ir.IntType(8).as_pointer(), ir.IntType(64)
+        kinds = [pointer, whole, pointer, whole, whole, pointer]
+        function = ir.FunctionType(whole, kinds)
+        given = [
+            builder.inttoptr(a, kind) if kind is pointer else a
+            for a, kind in zip(args[1:], kinds, strict=True)
+        ]
+        return builder.call(builder.inttoptr(args[0], function.as_pointer()), given)
+
+    return signature, codegen
+
+
+call_sweep: Any = _call_sweep

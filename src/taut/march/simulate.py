@@ -7,16 +7,20 @@ from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from taut.errors import ConstraintError, InputError, Interrupted, StepError
+from taut.fields.beam import Beam
+from taut.fields.beams import Beams
+from taut.fields.field import Field
 from taut.kernel.compile import workshop
 from taut.kernel.evaluate import Snapshot
 from taut.march import loop
 from taut.march.dense import States
 from taut.march.events import Watch, located, watched
+from taut.march.fields import simulate_field
 from taut.march.paced import PacedRun
 from taut.march.plan import Plan
 from taut.march.run import Run
@@ -25,6 +29,7 @@ from taut.march.trajectory import Trajectory
 from taut.march.tuned import tuned
 from taut.methods.base import Method
 from taut.methods.catalogue import method_of
+from taut.methods.fields.base import Scheme
 from taut.model.flow import Flow
 from taut.model.system import System
 
@@ -32,35 +37,42 @@ FLOWS = "gauss-lobatto-4"  # "auto" for flows: Gauss' method keeps quadratic int
 
 
 def simulate(
-    model: System | Flow,
+    model: System | Flow | Field | Beam | Beams,
     *,
     q0: Any = None,
     v0: Any = None,
     p0: Any = None,
+    strain0: Any = None,
+    momentum0: Any = None,
     t0: float = 0.0,
     duration: float,
     step: float | None = None,
     tolerance: float | None = None,
-    method: str | Method = "auto",
+    method: str | Method | Scheme = "auto",
     every: int = 1,
     parameters: Mapping[Any, float] | None = None,
     project: bool = False,
     laws: Any = "auto",
     events: Any = (),
     progress: Any = None,
-) -> Trajectory:
+) -> Any:
     """Simulate a model and return its certified trajectory.
 
     Parameters
     ----------
-    model : System or Flow
+    model : System, Flow, Field, Beam or Beams
         A flow starts from ``q0`` alone, and ``run.q`` are its variables.
     q0 : array_like, shape (n,) or (B, n)
         Start; two dimensions run a batch.
     v0, p0 : array_like, shape (n,) or (B, n), or one number
         Exactly one of them; ``v0=0`` starts from rest.
+    strain0, momentum0 : array_like, shapes (edges, n) and (nodes, n), or (n,)
+        Start of a field or a beam: strains relative to the reference shape, and momenta per length;
+        zero without them.  A beam may be given ``v0`` (velocities, in local frames) instead of
+        momenta.
     t0, duration, step : float
         ``duration/step`` steps are taken (a last shorter one if that is not a whole number).
+        Fields and beams may leave the step out: half the limit of stability is taken.
     tolerance : float
         Instead of a step: the relative error of energy and position that trial runs choose the step
         for.
@@ -85,6 +97,7 @@ def simulate(
     Returns
     -------
     Trajectory
+        Of a field or a beam a `FieldTrajectory`.
 
     Examples
     --------
@@ -95,6 +108,33 @@ def simulate(
     >>> bool(abs(run.constraints).max() < 1e-15)
     True
     """
+    if isinstance(model, Field | Beam | Beams):
+        unknown = {"q0": q0, "p0": p0, "tolerance": tolerance, "events": events or None}
+        unknown["laws"] = None if laws == "auto" else laws
+        for name, value in unknown.items():
+            if value is not None:
+                raise InputError(
+                    f"fields and beams take no {name}",
+                    expected="strain0, momentum0 (or v0), t0, duration, step, method, every",
+                    received=f"{name}=…",
+                )
+        return simulate_field(
+            model, strain0=strain0, momentum0=momentum0, v0=v0, t0=t0, duration=duration, step=step,
+            method=cast("str | Scheme", method), every=every, parameters=parameters,
+            project=project, progress=progress,
+        )  # fmt: skip
+    if strain0 is not None or momentum0 is not None:
+        raise InputError(
+            "strains and momenta per length are for fields and beams",
+            expected="q0 and v0 or p0",
+            received="strain0" if strain0 is not None else "momentum0",
+        )
+    if isinstance(method, Scheme):
+        raise InputError(
+            f"{method.name} is a method for fields and beams",
+            expected="a method for systems, such as taut.Rattle()",
+            received=repr(method),
+        )
     if isinstance(model, Flow):
         if v0 is not None or p0 is not None:
             raise InputError(
@@ -108,7 +148,7 @@ def simulate(
     if not isinstance(model, System):
         raise InputError(
             "there is nothing to simulate",
-            expected="a taut.System or a taut.Flow",
+            expected="a taut.System, Flow, Field, Beam or Beams",
             received=type(model).__name__,
         )
     chosen = method_of(method)

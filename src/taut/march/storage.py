@@ -18,6 +18,7 @@ import numpy as np
 from taut.errors import FileError
 
 if TYPE_CHECKING:
+    from taut.march.field_trajectory import FieldTrajectory
     from taut.march.trajectory import Trajectory
 
 
@@ -61,7 +62,7 @@ def attributes(run: Trajectory) -> dict[str, Any]:
     }
 
 
-def save(run: Trajectory, path: Path) -> Path:
+def save(run: Trajectory | FieldTrajectory, path: Path) -> Path:
     """Write a run to a Zarr store, whole or not at all."""
     if path.suffix != ".zarr":
         raise FileError(
@@ -76,7 +77,7 @@ def save(run: Trajectory, path: Path) -> Path:
             remedy="choose another name",
         )
     part, old = (path.with_name(f".{path.name}.{end}") for end in ("part", "old"))
-    data = to_xarray(run)
+    data = run.to_xarray()
     data.attrs["digest"] = _digest(data)
     try:
         for rest in (part, old):

@@ -70,6 +70,12 @@ PAPERS: dict[str, Paper] = {
             "Shang Mei, Guo Yongxin & Mei Fengxiang, 2008",
             "taut.papers.sgm",
         ),
+        Paper(
+            "cs",
+            "A Poisson integrator for geometric exact beam",
+            "Chen Xiao & Shi Donghua, Journal of Dynamics and Control, 2025",
+            "taut.papers.cs",
+        ),
     )
 }
 

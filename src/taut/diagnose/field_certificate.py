@@ -1,0 +1,238 @@
+"""The certificate of a run of a field or of beams.
+
+The energy (or, with loads, its balance with their work) is followed over all steps; momenta in
+space, the agreement of strain and configuration, and the frames are taken from the stored states.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from taut.diagnose.certificate import EPS, _energy_drift, _percent
+from taut.diagnose.drift import Drift
+from taut.lie import SE3
+from taut.march.field_trajectory import FieldTrajectory
+from taut.march.loop import BOOKS
+from taut.text import aligned
+
+ROUND_OFF = 1e3 * EPS  # of the sum of the parts that a momentum is made of, per √steps beyond 10⁴
+SAMPLES = 64  # states at which strain and configuration are compared
+
+
+@dataclass(frozen=True)
+class FieldCertificate:
+    """Facts measured on a run of a field or of beams.
+
+    Attributes
+    ----------
+    energy : Drift
+        Band and drift of the energy, or of its balance E − E₀ − work where loads act.
+    momenta : dict
+        Largest change of "linear" and "angular" momentum in space, relative to the sum of the sizes
+        of the nodes' shares; of a field on an abelian algebra of "total" ∫μ ds.
+    kept : dict
+        Whether each of these is a conserved quantity of what was run.
+    compatibility : float or None
+        Largest difference of the strain and that of the configuration, times the length of an
+        edge: an angle, or a share of the edge.
+    orthogonality : float or None
+        Largest entry of RᵀR − 1.
+    step_ratio : float
+        The step as a share of the estimated limit of stability.
+    """
+
+    run: FieldTrajectory = field(repr=False)
+    steps: int
+    energy0: float
+    energy: Drift
+    work: float
+    gross_work: float
+    momenta: dict[str, float]
+    kept: dict[str, bool]
+    compatibility: float | None
+    orthogonality: float | None
+    step_ratio: float
+
+    @cached_property
+    def drifts(self) -> bool:
+        """Whether the energy drifts, as far as the run can tell."""
+        return not self.gross_work and self._verdict() == "drifts"
+
+    def _verdict(self) -> str:
+        e = self.energy
+        if np.isinf(e.half_width):
+            return ""
+        if e.band <= 8 * EPS * np.sqrt(max(self.steps, 1)) * max(abs(self.energy0), 1e-300):
+            return "round-off"
+        if e.significant:
+            return "drifts" if e.turns >= 6 or self.steps >= 100_000 else "too short to tell"
+        return "no drift" if e.relative_half_width < 0.1 else "none seen; too short to exclude"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain numbers."""
+        run = self.run
+        return {
+            "method": run.method.name,
+            "step": run.step,
+            "steps": self.steps,
+            "nodes": run.momentum.shape[1],
+            "energy0": self.energy0,
+            "energy_is_balance": bool(self.gross_work),
+            "energy_band": self.energy.band,
+            "energy_drift": self.energy.relative,
+            "energy_drift_half_width": self.energy.relative_half_width,
+            "energy_drifts": self.drifts,
+            "work": self.work,
+            "momentum_changes": dict(self.momenta),
+            "momentum_conserved": dict(self.kept),
+            "compatibility": self.compatibility,
+            "orthogonality": self.orthogonality,
+            "stable_step": run.limit,
+            "step_ratio": self.step_ratio,
+            "wall_time": run.wall_time,
+            "compile_time": run.compile_time,
+        }
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """(quantity, value, verdict) of the table."""
+        rows = self._energy_rows()
+        for name, change in self.momenta.items():
+            if not self.kept[name]:
+                rows.append((f"{name} momentum", f"changes by {change:.1e}", "loads and holds act"))
+                continue
+            limit = ROUND_OFF * max(1.0, np.sqrt(self.steps / 1e4))
+            word = "round-off" if change <= limit else "not kept exactly by this scheme"
+            rows.append((f"{name} momentum", f"constant to {change:.1e}", word))
+        if self.compatibility is not None:
+            exact = self.compatibility <= 1e4 * EPS
+            word = "round-off" if exact else "they are integrated side by side"
+            rows.append(("strain against poses", f"{self.compatibility:.1e}", word))
+        if self.orthogonality is not None:
+            word = "round-off" if self.orthogonality <= 1e2 * EPS else "not rotations"
+            rows.append(("frames, max |RᵀR − 1|", f"{self.orthogonality:.1e}", word))
+        implicit = self.run.method.implicit
+        word = "" if implicit else "stable" if self.step_ratio <= 1 else "beyond the limit"
+        value = f"{self.step_ratio:.3g} of about {self.run.limit:.3g}"
+        rows.append(("step against its limit", value, word))
+        return rows
+
+    def _energy_rows(self) -> list[tuple[str, str, str]]:
+        e = self.energy
+        amount = f"({_percent(e.relative, '+')} ± {_percent(e.relative_half_width)}) % of the band"
+        if np.isinf(e.half_width):
+            amount = "too few steps to tell"
+        if not self.gross_work:
+            start = ("energy", f"{self.energy0:.8g}, band {e.band:.1e}", "")
+            return [start, ("energy drift", amount, self._verdict())]
+        share = f"{_percent(e.band / self.gross_work)} % of the work"
+        work = f"{self.work:.6g} (in and out {self.gross_work:.3g})"
+        first = self.energy0 if abs(self.energy0) > EPS**2 * self.gross_work else 0.0
+        return [
+            ("energy, work done", f"{first:.8g}, {work}", ""),
+            ("energy − work", f"constant to {e.band:.1e}", share),
+        ]
+
+    def title(self) -> str:
+        """One line: what was run."""
+        run, nodes = self.run, self.run.momentum.shape[1]
+        each = run.wall_time / max(self.steps, 1)
+        short = ", last one shortened" if run.ending.short else ""
+        return (
+            f"{run.method.name}, {nodes} nodes × {self.steps} steps of {run.step:g}{short}: "
+            f"{run.wall_time:.3g} s ({1e6 * each:.3g} µs per step)"
+        )
+
+    def __str__(self) -> str:
+        return "\n".join([self.title(), *aligned(self.rows())])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        cells = "".join(
+            "<tr>" + "".join(f"<td style='text-align:left'>{escape(x)}</td>" for x in row) + "</tr>"
+            for row in self.rows()
+        )
+        return f"<table><caption>{escape(self.title())}</caption>{cells}</table>"
+
+
+def certify(run: FieldTrajectory) -> FieldCertificate:
+    """Measure a run: its books cover every step, its stored states the rest."""
+    value = dict(zip(BOOKS, run.books, strict=False))
+    momenta = {name: float(x.max()) for name, x in momentum_changes(run).items()}
+    return FieldCertificate(
+        run=run,
+        steps=max(int(value["steps"]) - 1, 0),
+        energy0=float(value["energy0"]),
+        energy=_energy_drift(run.books, run.step),
+        work=float(value["work"]),
+        gross_work=float(value["gross_work"]),
+        momenta=momenta,
+        kept=dict.fromkeys(momenta, alone(run)),
+        compatibility=_compatibility(run),
+        orthogonality=_orthogonality(run),
+        step_ratio=float(run.step / run.limit),
+    )
+
+
+def momentum_changes(run: FieldTrajectory) -> dict[str, np.ndarray]:
+    """How far momenta in space are from their start, against the sum of the sizes of the shares.
+
+    Of beams "linear" and "angular" (about the origin), of a field on an abelian algebra "total"
+    ∫μ ds; of other fields nothing.  Shapes (N,).
+    """
+    if run.mesh is None:
+        if run.model.algebra.terms():
+            return {}
+        return {"total": _changes(run.momentum * run.model.weights[None, :, None])}
+    turned = np.einsum(
+        "tjab,tjpb->tjpa", run.frames, run.momentum.reshape(*run.momentum.shape[:2], 2, 3)
+    )
+    shares = turned * run.mesh.weight[None, :, None, None]
+    linear = shares[:, :, 1]
+    angular = shares[:, :, 0] + np.cross(run.positions, linear)
+    return {"linear": _changes(linear), "angular": _changes(angular)}
+
+
+def alone(run: FieldTrajectory) -> bool:
+    """Whether nothing outside acts on the beams or the field, so that momenta are conserved."""
+    mesh = run.mesh
+    if mesh is None:
+        return run.model.periodic or run.model.ends == ("free", "free")
+    return not mesh.loads and not mesh.holds and not np.any(mesh.gravity)
+
+
+def _changes(shares: np.ndarray) -> np.ndarray:
+    """Change of a sum of shares, shape (N, nodes, …), against the sum of their sizes."""
+    total = shares.sum(axis=1)
+    size = np.linalg.norm(shares, axis=2).sum(axis=1).max()
+    return np.linalg.norm(total - total[0], axis=1) / max(size, 1e-300)
+
+
+def _sampled(run: FieldTrajectory) -> np.ndarray:
+    return np.unique(np.linspace(0, len(run.t) - 1, SAMPLES).astype(int))
+
+
+def _compatibility(run: FieldTrajectory) -> float | None:
+    mesh = run.mesh
+    if mesh is None:
+        return None
+    rows, alive = _sampled(run), mesh.alive
+    pose = np.zeros((len(rows), mesh.nodes, 4, 4))
+    pose[..., :3, :3], pose[..., :3, 3] = run.frames[rows], run.positions[rows]
+    pose[..., 3, 3] = 1.0
+    steps = SE3.cay_ad_inverse(SE3.inverse(pose[:, :-1][:, alive]) @ pose[:, 1:][:, alive])
+    chi = run.strain[rows][:, alive] + mesh.reference[alive]
+    return float(np.abs(steps - mesh.spacing[alive][:, None] * chi).max())
+
+
+def _orthogonality(run: FieldTrajectory) -> float | None:
+    if run.mesh is None:
+        return None
+    frames = run.frames[_sampled(run)]
+    return float(np.abs(np.einsum("tjab,tjac->tjbc", frames, frames) - np.eye(3)).max())

@@ -1,0 +1,442 @@
+"""`Beam`: a geometrically exact beam with ends, loads and bodies.
+
+The configuration is a frame g(s) ∈ SE(3) for every place s, whose second axis is tangent to the
+straight, unstrained beam; six-vectors are (angular, linear) in that frame.  With velocity
+ζ = g⁻¹ġ, strain χ = g⁻¹g′ and the reference strain χ₀ = (curvature, e₂), the energy per length is
+
+    h = ½⟨μ, I⁻¹μ⟩ + ½⟨C(χ − χ₀), χ − χ₀⟩,        μ = I ζ,
+
+CS (40).  Nodes stand at equal distances Δs; end nodes have half a cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from taut.errors import InputError, ModelError, number
+from taut.fields.ends import direction, end_of, functions_of_time, triple
+from taut.fields.loads import Body, Load, s
+from taut.fields.mesh import Mesh, mesh_of
+from taut.fields.section import Section, positive
+from taut.lie import SE3, SO3
+from taut.model.symbols import Vocabulary, t
+
+TANGENT = np.array([0.0, 1.0, 0.0])
+CELLS = ("half", "full")
+
+
+class Beam:
+    """A geometrically exact beam.
+
+    Parameters
+    ----------
+    length : float
+    section : Section, or a function s → Section
+        With `density`, `young`, and `poisson` or `shear_modulus`.
+    inertia, stiffness : array_like, shape (6,), (6, 6) or (…, 6, 6), or functions s → such
+        Instead of a section: per length.  One matrix for each node, or edge, where they vary.
+    nodes : int
+        Number of nodes.
+    at : (3,) array_like
+        Where node 0 is.
+    frame : (3, 3) or (3,) array_like, optional
+        The rotation of the local frame at node 0 (its columns are the local axes), or just the
+        direction of the beam there.  Without it the beam points along the second axis of space.
+    curvature : (3,) array_like, three expressions of s, or a function s → (3,), optional
+        Bending about axis 1, twist, bending about axis 3 of the reference shape, per length.
+    ends : (str or End, str or End)
+        How both ends are held; see `taut.End`.
+    gravity : (3,) array_like, optional
+        The acceleration of gravity in space.
+    damping : float
+        Kelvin–Voigt: stress C(γ + damping·γ̇), a time.
+    cells : "half" or "full"
+        Whether end nodes have half a cell, or a full one as printed in CS (first order).
+
+    Examples
+    --------
+    >>> import taut
+    >>> beam = taut.Beam(length=2, section=taut.Square(0.1), density=1000, young=1e7, poisson=0.35)
+    >>> beam.mass
+    20.0
+    """
+
+    def __init__(
+        self,
+        length: float,
+        section: Section | Callable[[float], Section] | None = None,
+        *,
+        density: float | None = None,
+        young: float | None = None,
+        poisson: float | None = None,
+        shear_modulus: float | None = None,
+        inertia: Any = None,
+        stiffness: Any = None,
+        nodes: int = 101,
+        at: Any = (0.0, 0.0, 0.0),
+        frame: Any = None,
+        curvature: Any = None,
+        ends: Any = ("free", "free"),
+        gravity: Any = None,
+        damping: float = 0.0,
+        cells: str = "half",
+    ) -> None:
+        self.length = positive("the length of a beam", length)
+        if not isinstance(nodes, int | np.integer) or isinstance(nodes, bool) or nodes < 2:
+            raise InputError(
+                "a beam needs nodes", expected="2 or more of them", received=repr(nodes)
+            )
+        self.nodes = int(nodes)
+        self.at = triple("the place of a beam", at)
+        self.frame = _rotation(frame)
+        self.gravity = None if gravity is None else triple("gravity", gravity)
+        self.damping = number("the damping of a beam", damping)
+        if self.damping < 0:
+            raise InputError(
+                "the damping of a beam is negative", expected="a time ≥ 0", received=self.damping
+            )
+        if cells not in CELLS:
+            raise InputError("cells are unknown", expected=" or ".join(CELLS), received=repr(cells))
+        self.cells = cells
+        if isinstance(ends, str) or not hasattr(ends, "__len__") or len(ends) != 2:
+            raise InputError(
+                "the ends cannot be read",
+                expected='two of them, as in ends=("clamped", "free")',
+                received=repr(ends),
+            )
+        self.ends = (end_of(ends[0]), end_of(ends[1]))
+        material = _material(density, young, poisson, shear_modulus)
+        self.section = section
+        self.inertia, self.stiffness = self._per_length(section, material, inertia, stiffness)
+        self.reference = self._reference(curvature)
+        self.loads: list[Load] = []
+        self.bodies: list[Body] = []
+
+    # ---- what it is made of ------------------------------------------------------------------
+
+    @property
+    def spacing(self) -> float:
+        """Δs."""
+        return self.length / (self.nodes - 1)
+
+    @property
+    def places(self) -> np.ndarray:
+        """The place s of the nodes, shape (nodes,)."""
+        return np.linspace(0.0, self.length, self.nodes)
+
+    @property
+    def middles(self) -> np.ndarray:
+        """The place s of the edges, shape (nodes − 1,)."""
+        places = self.places
+        return 0.5 * (places[1:] + places[:-1])
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Length of the cell of each node."""
+        found = np.full(self.nodes, self.spacing)
+        if self.cells == "half":
+            found[[0, -1]] *= 0.5
+        return found
+
+    @property
+    def mass(self) -> float:
+        """Of the beam and the bodies on it."""
+        along = float(np.sum(self.weights * self.inertia[:, 4, 4]))
+        return along + sum(body.inertia[28] for body in self.bodies)
+
+    def _per_length(self, section, material, inertia, stiffness) -> tuple[np.ndarray, np.ndarray]:
+        if (section is None) == (inertia is None or stiffness is None):
+            raise InputError(
+                "a beam is made of a section, or of inertia and stiffness",
+                expected="section=… with density, young and poisson; or inertia=… and stiffness=…",
+                received=", ".join(
+                    name
+                    for name, x in (
+                        ("section", section),
+                        ("inertia", inertia),
+                        ("stiffness", stiffness),
+                    )
+                    if x is not None
+                )
+                or "neither",
+            )
+        if section is None:
+            return (
+                self._matrices("inertia", inertia, self.places),
+                self._matrices("stiffness", stiffness, self.middles),
+            )
+        if inertia is not None or stiffness is not None or None in material:
+            raise InputError(
+                "a section needs its material, and nothing else",
+                expected="density, young, and poisson or shear_modulus",
+                received=", ".join(
+                    f"{name}={x}"
+                    for name, x in zip(("density", "young", "shear_modulus"), material, strict=True)
+                ),
+            )
+        density, young, shear = material
+        made = section if callable(section) else lambda s: section
+
+        def checked(place: float) -> Section:
+            found = made(place)
+            if not isinstance(found, Section):
+                raise InputError(
+                    f"there is no section at s = {place:g}",
+                    expected="a taut.Section such as taut.Circle(0.01)",
+                    received=repr(found),
+                )
+            return found
+
+        if not callable(section):
+            one = checked(0.0)
+            return (
+                np.broadcast_to(one.inertia(density), (self.nodes, 6, 6)).copy(),
+                np.broadcast_to(one.stiffness(young, shear), (self.nodes - 1, 6, 6)).copy(),
+            )
+        return (
+            np.array([checked(x).inertia(density) for x in self.places]),
+            np.array([checked(x).stiffness(young, shear) for x in self.middles]),
+        )
+
+    def _matrices(self, what: str, given: Any, places: np.ndarray) -> np.ndarray:
+        """One positive definite matrix for every place."""
+        many = len(places)
+        try:
+            if callable(given):
+                found = np.array([_full(given(x)) for x in places], dtype=float)
+            else:
+                array = np.asarray(given, dtype=float)
+                found = np.array([_full(x) for x in array]) if array.ndim == 3 else _full(array)
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"the {what} of a beam cannot be read",
+                expected=f"shape (6,), (6, 6) or ({many}, 6, 6), or a function of s",
+                received=repr(given)[:80],
+            ) from error
+        if found.shape == (6, 6):
+            found = np.broadcast_to(found, (many, 6, 6)).copy()
+        if found.shape != (many, 6, 6):
+            raise InputError(
+                f"the {what} of a beam has the wrong shape",
+                expected=f"(6,), (6, 6) or ({many}, 6, 6)",
+                received=found.shape,
+            )
+        previous = None
+        for place, matrix in zip(places, found, strict=True):
+            if previous is None or not np.array_equal(matrix, previous):
+                _positive_definite(what, matrix, place)
+            previous = matrix
+        return found
+
+    def _reference(self, curvature: Any) -> np.ndarray:
+        """χ₀ of every edge: the one that leads from node to node on the reference shape."""
+        if curvature is None:
+            bend = np.zeros((self.nodes - 1, 3))
+        elif callable(curvature):
+            bend = np.array(
+                [triple(f"the curvature at s = {x:g}", curvature(x)) for x in self.middles]
+            )
+        else:
+            words = Vocabulary((s,))
+            entries = list(curvature) if np.ndim(curvature) == 1 else []
+            if len(entries) != 3:
+                raise InputError(
+                    "the curvature cannot be read",
+                    expected="3 numbers or expressions of s, or a function of s",
+                    received=repr(curvature)[:80],
+                )
+            read = [words.read(x, "the curvature") for x in entries]
+            if any(x.has(t) for x in read):
+                raise InputError("the curvature depends on time", received=repr(curvature)[:80])
+            functions = [sp.lambdify(s, x, "numpy") for x in read]
+            with np.errstate(all="ignore"):  # what is not finite is said below
+                bend = np.array([[float(f(x)) for f in functions] for x in self.middles])
+            if not np.all(np.isfinite(bend)):
+                raise InputError("the curvature is not finite", received=repr(curvature)[:80])
+        ds = self.spacing
+        through = np.hstack([bend, np.broadcast_to(TANGENT, bend.shape)])
+        if np.any(np.linalg.norm(bend, axis=1) * ds >= np.pi):
+            raise InputError(
+                "the reference shape turns by half a turn or more between two nodes",
+                remedy="use more nodes",
+            )
+        return SE3.cay_ad_inverse(SE3.exp(ds * through)) / ds
+
+    # ---- what acts on it ---------------------------------------------------------------------
+
+    def node_at(self, at: Any) -> int:
+        """The node at a place: "root", "tip" or s."""
+        if isinstance(at, str):
+            if at not in ("root", "tip"):
+                raise InputError(
+                    "there is no such place on a beam",
+                    expected='"root", "tip", "all" or a number s',
+                    received=repr(at),
+                )
+            return 0 if at == "root" else self.nodes - 1
+        place = number("a place on a beam", at)
+        if not 0 <= place <= self.length * (1 + 1e-12):
+            raise InputError(
+                "that place is not on the beam",
+                expected=f"0 ≤ s ≤ {self.length:g}",
+                received=place,
+            )
+        return min(self.nodes - 1, round(place / self.spacing))
+
+    def load(
+        self,
+        *,
+        at: Any = "tip",
+        force: Any = (0, 0, 0),
+        moment: Any = (0, 0, 0),
+        follower: bool = False,
+    ) -> Beam:
+        """Add a load.
+
+        Parameters
+        ----------
+        at : "tip", "root", a number s (the nearest node), or "all"
+            With "all" the load is per length and may depend on s.
+        force, moment : three numbers or expressions of t
+            In space; of a follower in the local frame (tangent second).
+        follower : bool
+        """
+        everywhere = isinstance(at, str) and at == "all"
+        others = (s,) if everywhere else ()
+        read = [
+            functions_of_time(name, x, *others)
+            for name, x in (("moment", moment), ("force", force))
+        ]
+        node = None if everywhere else self.node_at(at)
+        self.loads.append(Load(node, read[0], read[1], bool(follower)))
+        return self
+
+    def body(
+        self, *, at: Any = "tip", mass: float, inertia: Any = (0, 0, 0), offset: Any = (0, 0, 0)
+    ) -> Beam:
+        """Fix a rigid body to a node.
+
+        Parameters
+        ----------
+        at : "tip", "root" or a number s (the nearest node)
+        mass : float
+        inertia : (3,) or (3, 3) array_like
+            About its centre of mass, in the local frame.
+        offset : (3,) array_like
+            The centre of mass, in the local frame.
+        """
+        heavy = number("the mass of a body", mass)
+        if heavy < 0:
+            raise InputError("the mass of a body is negative", received=heavy)
+        rotary = _array("the inertia of a body", inertia, "3 moments, or a symmetric 3 × 3 matrix")
+        rotary = np.diag(rotary) if rotary.shape == (3,) else rotary
+        if rotary.shape != (3, 3) or not np.allclose(rotary, rotary.T, atol=1e-12, rtol=1e-9):
+            raise InputError(
+                "the inertia of a body cannot be read",
+                expected="3 moments, or a symmetric 3 × 3 matrix",
+                received=repr(inertia),
+            )
+        if np.linalg.eigvalsh(rotary).min() < -1e-12 * abs(rotary).max():
+            raise InputError("the inertia of a body is negative", received=repr(inertia))
+        across = SO3.hat(triple("the offset of a body", offset))
+        whole = np.zeros((6, 6))
+        whole[:3, :3] = rotary - heavy * across @ across
+        whole[:3, 3:], whole[3:, :3] = heavy * across, -heavy * across
+        whole[3:, 3:] = heavy * np.eye(3)
+        self.bodies.append(Body(self.node_at(at), tuple(whole.ravel().tolist())))
+        return self
+
+    def mesh(self) -> Mesh:
+        """Its nodes and edges."""
+        return mesh_of([self])
+
+    def __repr__(self) -> str:
+        made = (
+            ""
+            if self.section is None
+            else f", {self.section!r}"
+            if not callable(self.section)
+            else ""
+        )
+        return (
+            f"Beam(length {self.length:g}{made}, {self.nodes} nodes, "
+            f"ends {self.ends[0].kind} and {self.ends[1].kind}, mass {self.mass:g})"
+        )
+
+
+def _material(density, young, poisson, shear_modulus) -> tuple[float | None, ...]:
+    rho = None if density is None else positive("the density", density)
+    stiff = None if young is None else positive("Young's modulus", young)
+    if shear_modulus is not None:
+        if poisson is not None:
+            raise InputError(
+                "Poisson's ratio and the shear modulus are one too many",
+                expected="poisson=… or shear_modulus=…",
+            )
+        return rho, stiff, positive("the shear modulus", shear_modulus)
+    if poisson is None or stiff is None:
+        return rho, stiff, None
+    nu = number("Poisson's ratio", poisson)
+    if not -1 < nu <= 0.5:
+        raise InputError("Poisson's ratio is impossible", expected="−1 < ν ≤ 0.5", received=nu)
+    return rho, stiff, stiff / (2 * (1 + nu))
+
+
+def _rotation(frame: Any) -> np.ndarray:
+    """A rotation matrix, given as such or by the direction of its second axis."""
+    if frame is None:
+        return np.eye(3)
+    given = _array("the frame of a beam", frame, "a direction, or a rotation matrix")
+    if given.shape == (3,):
+        to = direction("the direction of a beam", given)
+        turned = np.diag([-1.0, -1.0, 1.0]) if to[1] < 0 else np.eye(3)  # half a turn is not a cay
+        near = turned @ TANGENT
+        return SO3.cay(2 * np.cross(near, to) / (1 + near @ to)) @ turned
+    return SO3.check(given, "the frame of a beam")
+
+
+def _array(what: str, given: Any, expected: str) -> np.ndarray:
+    """Finite numbers."""
+    try:
+        found = np.array(given, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{what} cannot be read", expected=expected, received=repr(given)[:80]
+        ) from error
+    if not np.all(np.isfinite(found)):
+        raise InputError(f"{what} is not finite", expected=expected, received=repr(given)[:80])
+    return found
+
+
+def _full(given: Any) -> np.ndarray:
+    array = np.asarray(given, dtype=float)
+    if array.shape == (6,):
+        return np.diag(array)
+    if array.shape != (6, 6):
+        raise ValueError(array.shape)
+    return array
+
+
+def _positive_definite(what: str, matrix: np.ndarray, place: float) -> None:
+    """An error that names the place along the beam."""
+    if not np.all(np.isfinite(matrix)):
+        raise ModelError(f"the {what} at s = {place:g} is not finite", received=matrix.tolist())
+    if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=1e-12 * abs(matrix).max()):
+        i, j = np.unravel_index(np.argmax(abs(matrix - matrix.T)), (6, 6))
+        raise ModelError(
+            f"the {what} at s = {place:g} is not symmetric",
+            expected="a symmetric matrix",
+            received=f"{matrix[i, j]:g} at ({i}, {j}) and {matrix[j, i]:g} at ({j}, {i})",
+        )
+    scale = np.sqrt(np.abs(np.diag(matrix)))
+    if np.any(scale == 0) or np.linalg.eigvalsh(matrix / np.outer(scale, scale)).min() <= 0:
+        raise ModelError(
+            f"the {what} at s = {place:g} is not positive definite",
+            expected="positive eigenvalues",
+            received=f"smallest {np.linalg.eigvalsh(matrix).min():g}",
+            remedy="give every strain a stiffness and every velocity an inertia",
+        )

@@ -1,0 +1,81 @@
+"""`Beams`: several beams, joined rigidly where their ends meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from taut.errors import InputError
+from taut.fields.beam import Beam
+from taut.fields.mesh import Mesh, mesh_of
+
+
+class Beams:
+    """Several beams that are joined rigidly: frames, elbows, branches.
+
+    Parameters
+    ----------
+    beams : iterable of Beam
+    joints : iterable of ((beam, place), (beam, place)), optional
+        Numbers of beams and "root" or "tip", as in ``[((0, "tip"), (1, "root"))]``.  Without it,
+        all ends that are at one place are joined.
+
+    Examples
+    --------
+    >>> import taut
+    >>> common = dict(section=taut.Circle(0.01), density=7800, young=2e11, poisson=0.3, nodes=11)
+    >>> post = taut.Beam(1, at=(0, 0, 0), frame=(0, 0, 1), ends=("clamped", "free"), **common)
+    >>> arm = taut.Beam(2, at=(0, 0, 1), frame=(1, 0, 0), **common)
+    >>> taut.Beams([post, arm])
+    Beams(2 beams, 22 nodes, 1 joint)
+    """
+
+    def __init__(self, beams: Iterable[Beam], joints: Any = None) -> None:
+        self.beams = list(beams)
+        for beam in self.beams:
+            if not isinstance(beam, Beam):
+                raise InputError(
+                    "that is no beam", expected="taut.Beam objects", received=repr(beam)
+                )
+        if not self.beams:
+            raise InputError("there are no beams", expected="one or more")
+        self._joints = None if joints is None else [self._pair(x) for x in joints]
+        self.mesh()
+
+    def _pair(self, given: Any) -> tuple[int, int]:
+        starts = [0]
+        for beam in self.beams:
+            starts.append(starts[-1] + beam.nodes)
+        try:
+            first, second = (
+                starts[range(len(self.beams))[i]] + self._end(self.beams[i], place)
+                for i, place in given
+            )
+        except (TypeError, ValueError, IndexError) as error:
+            raise InputError(
+                "a joint cannot be read",
+                expected='((0, "tip"), (1, "root")): numbers of beams and their ends',
+                received=repr(given),
+            ) from error
+        return first, second
+
+    def _end(self, beam: Beam, place: Any) -> int:
+        node = beam.node_at(place)
+        if node not in (0, beam.nodes - 1):
+            raise InputError(
+                "beams are joined at their ends",
+                expected='"root" or "tip"',
+                received=repr(place),
+                remedy="make two beams of one that is joined in between",
+            )
+        return node
+
+    def mesh(self) -> Mesh:
+        """Their nodes and edges."""
+        return mesh_of(self.beams, self._joints)
+
+    def __repr__(self) -> str:
+        mesh = self.mesh()
+        many = len(mesh.joints)
+        words = f"{many} joint" + ("" if many == 1 else "s")
+        return f"Beams({len(self.beams)} beams, {mesh.nodes} nodes, {words})"

@@ -1,0 +1,142 @@
+"""How the ends of a beam are held.
+
+A held end keeps some velocities at zero.  In the local frame of the end (tangent second), with
+ζ = (ω, v), the names leave free
+
+    free      all of ζ
+    clamped   nothing
+    pinned    ω
+    hinged    ω along an axis
+    sliding   v along an axis; no rotation
+    roller    ω, and v along an axis (or in a plane) that is fixed in space
+
+The axis is given in space; without one it is the tangent of the reference shape for sliding ends
+and rollers, and local axis 3 for hinges.  A clamped or pinned end may be moved: its position and,
+if clamped, its rotation are given as functions of time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from taut.errors import InputError, UnknownName
+from taut.model.symbols import Vocabulary, t
+
+KINDS = ("free", "clamped", "pinned", "hinged", "sliding", "roller")
+WITH_AXIS = ("hinged", "sliding", "roller")
+MOVED = ("clamped", "pinned")
+DEFAULT_AXIS = {"hinged": 2, "sliding": 1, "roller": 1}
+
+
+@dataclass(frozen=True)
+class End:
+    """A held end.
+
+    Parameters
+    ----------
+    kind : str
+        "free", "clamped", "pinned", "hinged", "sliding" or "roller".
+    axis : (3,) array_like, optional
+        Of a hinge, of sliding, of a roller, in space.
+    position : three expressions of t, optional
+        Where a moved end is, relative to where it starts: all zero at the start.
+    rotation : three expressions of t, optional
+        The rotation vector, in space, of a moved clamped end relative to how it starts.
+
+    Examples
+    --------
+    >>> import taut
+    >>> taut.End("clamped", position=(0, 0, taut.t**2)).moved
+    True
+    """
+
+    kind: str
+    axis: Any = None
+    position: Any = None
+    rotation: Any = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise UnknownName("end", self.kind, KINDS)
+        if self.axis is not None:
+            if self.kind not in WITH_AXIS:
+                raise InputError(
+                    f"a {self.kind} end has no axis", expected="an axis for " + ", ".join(WITH_AXIS)
+                )
+            object.__setattr__(self, "axis", direction("the axis of an end", self.axis))
+        for name in ("position", "rotation"):
+            given = getattr(self, name)
+            if given is None:
+                continue
+            if self.kind not in MOVED or (name == "rotation" and self.kind != "clamped"):
+                raise InputError(
+                    f"a {self.kind} end cannot be given a {name}",
+                    expected="position and rotation of a clamped end, or position of a pinned one",
+                    remedy="forces move free ends: beam.load(…)",
+                )
+            object.__setattr__(self, name, functions_of_time(f"the {name} of an end", given))
+
+    @property
+    def moved(self) -> bool:
+        return self.position is not None or self.rotation is not None
+
+    def __hash__(self) -> int:
+        return hash((self.kind, str(self.axis), self.position, self.rotation))
+
+
+def end_of(given: Any) -> End:
+    """An end by name, or as it is."""
+    if isinstance(given, End):
+        return given
+    if isinstance(given, str):
+        return End(given)
+    raise InputError(
+        "an end cannot be read",
+        expected="one of " + ", ".join(KINDS) + ", or a taut.End",
+        received=repr(given),
+    )
+
+
+def direction(what: str, given: Any) -> np.ndarray:
+    """A unit vector."""
+    vector = triple(what, given)
+    size = float(np.linalg.norm(vector))
+    if size == 0:
+        raise InputError(f"{what} has no direction", expected="a vector that is not zero")
+    return vector / size
+
+
+def triple(what: str, given: Any) -> np.ndarray:
+    """Three finite numbers."""
+    try:
+        found = np.array(given, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{what} cannot be read", expected="3 numbers", received=repr(given)
+        ) from error
+    if found.shape != (3,) or not np.all(np.isfinite(found)):
+        raise InputError(
+            f"{what} cannot be read", expected="3 finite numbers", received=repr(given)
+        )
+    return found
+
+
+def functions_of_time(what: str, given: Any, *others: sp.Symbol) -> tuple[sp.Expr, ...]:
+    """Three expressions of t (and of `others`)."""
+    try:
+        entries = list(given)
+    except TypeError:
+        entries = []
+    if len(entries) != 3:
+        raise InputError(
+            f"{what} cannot be read", expected="3 expressions of t", received=repr(given)
+        )
+    words = Vocabulary(others)
+    return tuple(words.read(x, what) for x in entries)
+
+
+__all__ = ["End", "direction", "end_of", "functions_of_time", "t", "triple"]

@@ -1,0 +1,85 @@
+"""Runs of beams with damping by explicit schemes: see `damper`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from taut.errors import StepError
+from taut.fields.mesh import Mesh
+from taut.kernel.strand import Strand
+from taut.kernel.sweep_code import MARGIN
+from taut.march import damped_loop
+from taut.march.damper import Damper, damped
+from taut.march.field_run import FieldRun
+from taut.march.plan import Plan
+from taut.methods.fields.base import Scheme
+
+
+class DampedRun(FieldRun):
+    """Marches beams with damping."""
+
+    loop, patience = damped_loop.march, 30.0
+
+    def __init__(
+        self, strand: Strand, scheme: Scheme, plan: Plan, mesh: Mesh, *, going_on: bool = False
+    ) -> None:
+        super().__init__(strand, scheme, plan, mesh, going_on=going_on)
+        self.damper = Damper(strand, mesh, scheme, plan.step)
+
+    @property
+    def carried(self) -> list[np.ndarray]:
+        return self.damper.carried
+
+    def begin(self, momentum: np.ndarray, h: float, t: float, k: int = 0) -> None:
+        self.damper.span(h)
+        super().begin(momentum, h, t, k)
+
+    def _advance(self, store, row, t0, h, k, count):
+        strand = self.strand
+        return damped_loop.march(
+            (strand.rows, strand.origin, strand.par, strand.count),
+            (self.calls["shown"], self.calls["node"], self.calls["edge"]),
+            (self.joints, self.turns, *self.halo),
+            self.loads.given,
+            self.aims.given,
+            self.damper.given,
+            self.damper.due,
+            self.books,
+            self.energies,
+            store,
+            self.layout,
+            row,
+            (t0, h, k, count, self.plan.every),
+            MARGIN,
+        )
+
+    def _completed(self, k: int) -> None:
+        """The second half of the damping of the last step."""
+        if self.damper.due[0] == 1.0:
+            if damped(self.strand.rows, self.books, self.damper.given) != 0:
+                raise self._undamped(k)
+            self.damper.due[0] = 0.0
+
+    def _shorter(self, store: np.ndarray, row: int, k: int):
+        self._completed(k)
+        return super()._shorter(store, row, k)
+
+    def _last(self, store: np.ndarray, row: int, k: int) -> int:
+        self._completed(k)
+        return super()._last(store, row, k)
+
+    def _undamped(self, k: int) -> StepError:
+        t = self.plan.t0 + k * self.plan.step
+        return StepError(
+            f"damping could not be solved for at t = {t:g} (step {k})",
+            expected="finite strains and momenta",
+            received=f"method {self.scheme.name}, step {self.plan.step:g}",
+            remedy="use a smaller step; the run may have blown up",
+            t=t,
+            index=k,
+        )
+
+    def _failed(self, code: int, place: int, k: int) -> StepError:
+        if code == damped_loop.UNDAMPED:
+            return self._undamped(k)
+        return super()._failed(code, place, k)

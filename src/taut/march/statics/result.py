@@ -1,0 +1,215 @@
+"""`Equilibrium`: a mesh at rest under loads, and what was measured on the way to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from taut.fields.mesh import Mesh
+from taut.march.freedoms import Freedoms, freedoms_of
+from taut.march.statics.applied import Applied
+from taut.march.statics.balance import Balance, State
+from taut.march.statics.stability import conservative, falling
+from taut.text import aligned
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """The equilibria on the way, the start first.
+
+    Attributes
+    ----------
+    load_factor : ndarray, shape (k,)
+    positions : ndarray, shape (k, N, 3)
+    frames : ndarray, shape (k, N, 3, 3)
+    energy : ndarray, shape (k,)
+    iterations : ndarray of int, shape (k,)
+    falling : list of int or None
+        In how many directions the energy falls: 0 where it is stable.
+    """
+
+    load_factor: np.ndarray
+    positions: np.ndarray
+    frames: np.ndarray
+    energy: np.ndarray
+    iterations: np.ndarray
+    falling: list[int | None]
+
+    @property
+    def tip(self) -> np.ndarray:
+        """Where the last node was, shape (k, 3)."""
+        return self.positions[:, -1]
+
+    def __len__(self) -> int:
+        return len(self.load_factor)
+
+    def __repr__(self) -> str:
+        to = self.load_factor[-1]
+        return f"<path of {len(self)} equilibria, load factor {self.load_factor[0]:g} to {to:g}>"
+
+
+@dataclass(frozen=True, eq=False)
+class Equilibrium:
+    """A mesh at rest.
+
+    Attributes
+    ----------
+    load_factor : float
+        The part of the loads under which it is at rest: 1, unless a path ended before.
+    path : Path
+    iterations : int
+        Of Newton's method, all together.
+    precision : float
+        The size of its last step: radians, or displacement over the length of the beams.
+    free : str or None
+        Rigid motions that neither holds nor loads determine, in words.
+    """
+
+    mesh: Mesh = field(repr=False)
+    state: State = field(repr=False)
+    applied: Applied = field(repr=False)
+    load_factor: float
+    path: Path
+    iterations: int
+    precision: float
+    free: str | None = None
+
+    # ---- where it is -------------------------------------------------------------------------
+
+    @property
+    def poses(self) -> np.ndarray:
+        """Shape (N, 4, 4)."""
+        return self.state.pose
+
+    @property
+    def positions(self) -> np.ndarray:
+        """Of the nodes, shape (N, 3)."""
+        return self.state.pose[:, :3, 3]
+
+    @property
+    def frames(self) -> np.ndarray:
+        """Of the nodes, shape (N, 3, 3): columns are the local axes."""
+        return self.state.pose[:, :3, :3]
+
+    @property
+    def displacements(self) -> np.ndarray:
+        """From the reference shape, shape (N, 3)."""
+        return self.positions - self.mesh.pose[:, :3, 3]
+
+    @property
+    def tip(self) -> np.ndarray:
+        """Where the last node is, shape (3,)."""
+        return self.positions[-1]
+
+    # ---- what it feels -----------------------------------------------------------------------
+
+    @cached_property
+    def balance(self) -> Balance:
+        """Wrenches and tangents of the mesh."""
+        return Balance(self.mesh)
+
+    @property
+    def strain(self) -> np.ndarray:
+        """Relative to the reference shape, shape (N − 1, 6); zero between beams."""
+        return self._on_edges(self.balance.strain(self.state.turns))
+
+    @property
+    def stress(self) -> np.ndarray:
+        """Internal moments and forces in local frames, shape (N − 1, 6); zero between beams."""
+        return self._on_edges(self.balance.stress(self.state.turns))
+
+    def _on_edges(self, rows: np.ndarray) -> np.ndarray:
+        found = np.zeros((self.mesh.nodes - 1, 6))
+        found[self.balance.edges] = rows
+        return found
+
+    @property
+    def energy(self) -> float:
+        """Of the strains."""
+        return self.balance.energy(self.state.turns)
+
+    @property
+    def reactions(self) -> dict[int, np.ndarray]:
+        """Moment about the node and force, in space, with which each held node is held: (6,)."""
+        wrench = self.balance.led(self.balance.force(self.state, self.applied).total)
+        found = {}
+        for hold in self.mesh.holds:
+            frame, own = self.frames[hold.node], -wrench[hold.node]
+            found[hold.node] = np.concatenate([frame @ own[:3], frame @ own[3:]])
+        return found
+
+    # ---- how it answers to being moved -------------------------------------------------------
+
+    @property
+    def conservative(self) -> bool:
+        """Whether the loads have a potential: no followers, and no moments on what can turn."""
+        return conservative(self.mesh, self.applied)
+
+    @property
+    def freedoms(self) -> Freedoms:
+        """The unknowns here."""
+        return freedoms_of(self.mesh, self.state.pose)
+
+    @cached_property
+    def falling(self) -> int | None:
+        """In how many directions the energy falls; None if loads have no potential."""
+        return falling(self.balance, self.state, self.applied, self.freedoms)
+
+    @property
+    def stable(self) -> bool | None:
+        """Whether the energy has a minimum here, but for motions in `free`.
+
+        None if loads have no potential: `taut.modes` tells of these.
+        """
+        return None if self.falling is None else self.falling == 0
+
+    # ---- as text -----------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """The facts, as plain numbers and lists."""
+        return {
+            "load_factor": self.load_factor,
+            "tip": self.tip.tolist(),
+            "largest_displacement": float(np.linalg.norm(self.displacements, axis=1).max()),
+            "energy": self.energy,
+            "stable": self.stable,
+            "free": self.free,
+            "iterations": self.iterations,
+            "precision": self.precision,
+            "stages": len(self.path) - 1,
+            "reactions": {node: wrench.tolist() for node, wrench in self.reactions.items()},
+        }
+
+    def __str__(self) -> str:
+        moved = np.linalg.norm(self.displacements, axis=1)
+        most = int(np.argmax(moved))
+        verdict = {
+            True: "stable",
+            False: "not stable",
+            None: "see taut.modes: loads without potential",
+        }
+        rows = [
+            ("load factor", f"{self.load_factor:g}"),
+            ("largest displacement", f"{moved[most]:.6g} at {self.mesh.where(most)}"),
+            ("tip", _triple(self.tip)),
+            ("strain energy", f"{self.energy:.6g}"),
+            ("verdict", verdict[self.stable]),
+        ]
+        for node, wrench in self.reactions.items():
+            rows.append((f"held at {self.mesh.where(node)}", f"force {_triple(wrench[3:])}"))
+            rows.append(("", f"moment {_triple(wrench[:3])}"))
+        if self.free:
+            rows.append(("not determined", self.free))
+        count = len(self.path) - 1
+        rows.append(
+            ("found in", f"{count} load step{'s' * (count != 1)}, {self.iterations} iterations")
+        )
+        return "\n".join(["Equilibrium", *aligned(rows)])
+
+
+def _triple(x: np.ndarray) -> str:
+    size = np.abs(x).max()
+    return "(" + ", ".join(f"{0.0 if abs(c) < 1e-12 * size else c:.6g}" for c in x) + ")"

@@ -1,0 +1,550 @@
+"""CS's beam and what is measured on it.
+
+A beam of square section without loads and with free ends, given a curvature and thrown:
+
+    μ_j⁰ = (0, 0, 0, a²ρ sin(jπ/100), a²ρ, 0),        γ⁰ = (−1, 0, 0, 0, 0, 0).
+
+As printed, (53) takes μ⁰ at the time of γ⁰ and gives end nodes a whole cell.  Strain jumps at both
+ends, from −1 to 0.  Where an order is measured it is −sin²(πs/l) instead, and sin is sin² in μ⁰.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import pi
+from time import process_time
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from scipy.fft import dct
+
+from taut.diagnose.field_certificate import momentum_changes
+from taut.fields import Beam, Field, Square
+from taut.fields.mesh import configuration
+from taut.lie import SE3, se3
+from taut.march.field_trajectory import FieldTrajectory
+from taut.march.loop import BOOKS
+from taut.march.simulate import simulate
+from taut.methods.fields import Hamel, Poisson, Scheme, Variational
+from taut.papers import PAPERS, cs_plain
+from taut.papers.page import orders, plain, versions
+
+COMMAND = "taut papers cs"
+# Table 1.
+LENGTH, SIDE, DENSITY, YOUNG, RATIO = 2 * pi / 3, 0.1, 1000.0, 1e7, 0.35
+NODES, STEP = 101, 1e-4
+TABLE_2 = {"MATLAB": (13.5543, 14.0054), "Python": (15.9470, 18.6285)}  # s: Poisson, Hamel
+TEXT = {"MATLAB": 3.22, "Python": 14.49}  # %, as printed in the text
+
+SPAN, LATER = 1.0, 10.0  # s: of Figs. 1–3 (not printed), and of the momenta
+READ, SEGMENT = 5000, 500  # steps after which strains are read back; steps that are stored at once
+MANY = 1_000_000  # steps
+NUDGE = 1e-9
+EARLY = 0.01  # of a long run, for what its waves are like at first and at last
+SHORT, HALVINGS = 0.02, 4  # s, for orders
+PLAIN, TIMES = 5, 12  # steps of the plain program, and how often it is timed
+COMPILED, BEST = 1000, 60  # steps of the compiled one, as in Table 2
+SCHEMES: dict[str, Scheme] = {"poisson": Poisson(), "hamel": Hamel(), "variational": Variational()}
+PRINTED = Poisson(start="printed")
+
+Vector = np.ndarray
+
+
+@dataclass
+class Study:
+    """Everything that was run and measured.
+
+    Attributes
+    ----------
+    first : FieldTrajectory
+        The paper's example, as printed.
+    later : dict name → (N, 6) array
+        Momenta in space over `LATER` seconds, and their times.
+    read : dict name → (2, …) array
+        Times, and how far strains read from configurations are from γ; "apart": how far the places
+        of both Cayley maps are.
+    long : dict name → dict of (N,) arrays
+        Energy and modified energy over `MANY` steps.
+    certificates : dict name → certificate
+        Of the long runs.
+    numbers : dict
+        What goes into ``cs.json``.
+    """
+
+    first: FieldTrajectory
+    later: dict[str, Vector] = field(default_factory=dict)
+    read: dict[str, Vector] = field(default_factory=dict)
+    long: dict[str, dict[str, Vector]] = field(default_factory=dict)
+    certificates: dict[str, Any] = field(default_factory=dict)
+    numbers: dict[str, Any] = field(default_factory=dict)
+
+
+# ---- the beam ---------------------------------------------------------------------------------
+
+
+def beam(cells: str = "half", nodes: int = NODES) -> Beam:
+    """Table 1."""
+    return Beam(
+        LENGTH, Square(SIDE), density=DENSITY, young=YOUNG, poisson=RATIO, nodes=nodes, cells=cells
+    )
+
+
+def rough(nodes: int = NODES) -> dict[str, Vector]:
+    """The paper's start."""
+    mu = np.zeros((nodes, 6))
+    mu[:, 3] = SIDE**2 * DENSITY * np.sin(pi * np.arange(nodes) / (nodes - 1))
+    mu[:, 4] = SIDE**2 * DENSITY
+    strain = np.zeros((nodes - 1, 6))
+    strain[:, 0] = -1.0
+    return {"strain0": strain, "momentum0": mu}
+
+
+def smooth(nodes: int = NODES) -> dict[str, Vector]:
+    """The same with a strain and a rate of strain that vanish at both ends."""
+    start = rough(nodes)
+    middles = (np.arange(nodes - 1) + 0.5) / (nodes - 1)
+    start["strain0"][:, 0] = -(np.sin(pi * middles) ** 2)
+    start["momentum0"][:, 3] *= start["momentum0"][:, 3] / (SIDE**2 * DENSITY)
+    return start
+
+
+STARTS = {"rough": rough, "smooth": smooth}
+
+
+def simulated(
+    scheme: Scheme = PRINTED,
+    cells: str = "full",
+    start: str = "rough",
+    duration: float = SPAN,
+    **options: Any,
+) -> FieldTrajectory:
+    """A run; as it stands, the paper's."""
+    nodes = options.pop("nodes", NODES)
+    settings = {"step": STEP, "method": scheme, **STARTS[start](nodes), **options}
+    return simulate(beam(cells, nodes), duration=duration, **settings)
+
+
+def segments(steps: int) -> Iterator[FieldTrajectory]:
+    """The paper's run, every state of it, some hundred steps at a time.
+
+    (μⁿ, γⁿ) is all that (53) and (54) need, so that they go on from there; poses start anew.
+    """
+    state: dict[str, Any] = {}
+    for _ in range(steps // SEGMENT):
+        run = simulated(duration=SEGMENT * STEP, **state)
+        state = {"strain0": run.strain[-1], "momentum0": run.momentum[-1]}
+        yield run
+
+
+# ---- momenta ----------------------------------------------------------------------------------
+
+
+def momenta(run: FieldTrajectory, back: float = 0.0) -> Vector:
+    """Angular and linear momentum in space, shape (N, 6), with poses taken back by part of a step.
+
+    μⁿ belongs to the middle of the step before, and gⁿ = gⁿ⁻¹ cay(h ζⁿ): half a step back they are
+    at one time.
+    """
+    pose = SE3.element(run.frames, run.positions)
+    pose = pose @ SE3.cay_ad(-back * run.step * run.velocity)
+    turned = np.einsum("...ab,...pb->...pa", pose[..., :3, :3], _halves(run.momentum))
+    assert run.mesh is not None
+    shares = run.mesh.weight[:, None, None] * turned
+    angular = shares[..., 0, :] + np.cross(pose[..., :3, 3], shares[..., 1, :])
+    return np.hstack([angular.sum(axis=1), shares[..., 1, :].sum(axis=1)])
+
+
+def _halves(six: Vector) -> Vector:
+    return six.reshape(*six.shape[:-1], 2, 3)
+
+
+def followed() -> dict[str, Vector]:
+    """Momenta over `LATER` seconds: times in column 0, (L, P) in the others."""
+    store = {"duration": LATER, "every": 100}
+    printed = simulated(**store)
+    found = {
+        "(55) printed, (μⁿ, gⁿ)": momenta(
+            simulated(Poisson(start="printed", pose="printed"), **store)
+        ),
+        "(μⁿ, gⁿ)": momenta(printed),
+        "(μⁿ, gⁿ⁻½)": momenta(printed, back=0.5),
+        "poisson, full cells": momenta(simulated(SCHEMES["poisson"], "full", **store)),
+        "poisson": momenta(simulated(SCHEMES["poisson"], "half", **store)),
+        "hamel": momenta(simulated(SCHEMES["hamel"], "half", **store)),
+        "variational": momenta(simulated(SCHEMES["variational"], "half", **store)),
+    }
+    band = printed.certificate.energy.band
+    times = printed.t[:, None]
+    return {"band": np.array(band), **{k: np.hstack([times, x]) for k, x in found.items()}}
+
+
+def changes(rows: Vector, until: float = LATER) -> dict[str, float]:
+    """Largest changes of P and L up to a time, in the paper's units and against their sizes."""
+    t, angular, linear = rows[:, 0], rows[:, 1:4], rows[:, 4:]
+    found: dict[str, float] = {}
+    for name, x in (("P", linear), ("L", angular)):
+        off = np.linalg.norm(x - x[0], axis=1)[t <= until * (1 + 1e-9)].max()
+        found |= {name: float(off), f"{name} relative": float(off / np.linalg.norm(x[0]))}
+        found[f"|{name}|"] = float(np.linalg.norm(x[0]))
+    return found
+
+
+# ---- (55) -------------------------------------------------------------------------------------
+
+MAPS = {"adjoint": SE3.cay_ad, "4 × 4": SE3.cay}
+VELOCITIES = ("new", "old")
+
+
+def read_back() -> dict[str, Vector]:
+    """Strains read from configurations that move by (55), in four readings, against γ.
+
+    Configurations are moved here, with the velocities of one and the same run.
+    """
+    ds = LENGTH / (NODES - 1)
+    line = configuration(np.zeros(3), np.eye(3), ds * (rough()["strain0"] + cs_plain.E2))
+    names = [f"{v}, {m}" for v in VELOCITIES for m in MAPS]
+    poses: dict[str, Vector] = dict.fromkeys(names, line)
+    found: dict[str, list] = {name: [(0.0, 0.0)] for name in names}
+    for part, run in enumerate(segments(READ)):
+        for name in names:
+            which, cayley = name.split(", ")
+            zeta = run.velocity[1:] if which == "new" else run.velocity[:-1]
+            moves = MAPS[cayley](STEP * zeta)
+            for n, move in enumerate(moves, start=1):
+                poses[name] = poses[name] @ move
+                if n % 50 == 0:
+                    off = np.abs(_read(poses[name], ds) - run.strain[n]).max()
+                    found[name].append(((part * SEGMENT + n) * STEP, float(off)))
+    apart = np.abs(poses["new, 4 × 4"] - poses["new, adjoint"])[:, :3, 3].max()
+    return {"apart": apart, **{name: np.array(rows).T for name, rows in found.items()}}
+
+
+def _read(pose: Vector, ds: float) -> Vector:
+    """γ of a configuration."""
+    return SE3.cay_ad_inverse(SE3.inverse(pose[:-1]) @ pose[1:]) / ds - cs_plain.E2
+
+
+# ---- start and ends ---------------------------------------------------------------------------
+
+
+def bands() -> dict[str, Any]:
+    """The energy over `SPAN` seconds of the paper's example, in several readings; all steps."""
+    found = {"printed": _band(simulated(every=100))}
+    low, high = np.inf, -np.inf
+    for run in segments(round(SPAN / STEP)):
+        together = (run.kinetic[1:] + run.kinetic[:-1]) / 2 + run.potential[:-1]
+        low, high = min(low, float(together.min())), max(high, float(together.max()))
+    found["printed, K and V at one time"] = {"low": low, "high": high, "band": high - low}
+    for name, scheme, cells in (
+        ("staggered, full cells", SCHEMES["poisson"], "full"),
+        ("staggered, half cells", SCHEMES["poisson"], "half"),
+        ("hamel, half cells", SCHEMES["hamel"], "half"),
+        ("variational, half cells", SCHEMES["variational"], "half"),
+    ):
+        found[name] = _band(simulated(scheme, cells, every=100))
+    return found
+
+
+def _band(run: FieldTrajectory) -> dict[str, float]:
+    """Lowest and highest energy of all steps."""
+    value = dict(zip(BOOKS, run.books.tolist(), strict=False))
+    first = value["energy0"]
+    low, high = first + value["error_min"], first + value["error_max"]
+    return {"low": low, "high": high, "band": high - low, "start": first}
+
+
+def convergence() -> dict[str, Any]:
+    """Errors of positions, root mean squares, after `SHORT` seconds from the smooth start.
+
+    In time at a fixed mesh, against a run with a small step; in space with h ∝ Δs, against a fine
+    mesh.
+    """
+    found: dict[str, Any] = {"t": SHORT}
+    fine = _ended(SCHEMES["poisson"], "half", 41, 2e-4 / 64)
+    steps = [2e-4 / 2**k for k in range(HALVINGS)]
+    for name, scheme in (("printed start", PRINTED), ("staggered start", SCHEMES["poisson"])):
+        errors = [_apart(_ended(scheme, "half", 41, h), fine) for h in steps]
+        found[name] = {"steps": steps, "errors": errors, "orders": orders(errors)}
+    meshes = [(25 * 2**k + 1, 4e-4 / 2**k) for k in range(HALVINGS)]
+    fine = _ended(SCHEMES["poisson"], "half", 1601, 4e-4 / 64)
+    for cells in ("full", "half"):
+        errors = []
+        for nodes, h in meshes:
+            ended = _ended(SCHEMES["poisson"], cells, nodes, h)
+            errors.append(_apart(ended, fine[:: 1600 // (nodes - 1)]))
+        found[f"{cells} cells"] = {
+            "nodes": [nodes for nodes, _ in meshes], "errors": errors, "orders": orders(errors),
+        }  # fmt: skip
+    return found
+
+
+def _apart(one: Vector, other: Vector) -> float:
+    return float(np.sqrt(((one - other) ** 2).sum(axis=1).mean()))
+
+
+def _ended(scheme: Scheme, cells: str, nodes: int, step: float) -> Vector:
+    """Positions at the end of a short run."""
+    settings = {"nodes": nodes, "step": step, "duration": SHORT, "every": 10**9}
+    return simulated(scheme, cells, "smooth", **settings).positions[-1]
+
+
+# ---- 10⁶ steps --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Long:
+    """A run of `MANY` steps: its start (μ⁰ times 1 + nudge), scheme and cells."""
+
+    start: str
+    scheme: str
+    cells: str = "half"
+    nudge: float = 0.0
+
+
+LONG: dict[str, Long] = {f"{k}, {start}": Long(start, k) for start in STARTS for k in SCHEMES}
+LONG["poisson, rough, nudged"] = Long("rough", "poisson", nudge=NUDGE)
+LONG["poisson, rough, full cells"] = Long("rough", "poisson", cells="full")
+
+
+def long_run(given: Long) -> tuple[dict[str, Vector], dict[str, Any], Any]:
+    """Energies at states of a run of `MANY` steps, what is said about it, and its certificate."""
+    nudged = STARTS[given.start]()["momentum0"] * (1 + given.nudge)
+    run = simulated(
+        SCHEMES[given.scheme], given.cells, given.start, MANY * STEP, momentum0=nudged, every=997
+    )
+    curves = {"t": run.t, "energy": run.energy, "modified": modified(run)}
+    for name in ("energy", "modified"):
+        curves[name] = curves[name] - curves[name][0]
+    many = max(int(EARLY * len(run.t)), 2)
+    said: dict[str, Any] = {
+        "band": run.certificate.energy.band,
+        "modified band": float(np.ptp(curves["modified"])),
+        "short waves at first": short_waves(run.strain[1 : many + 1]),
+        "short waves at last": short_waves(run.strain[-many:]),
+        "momenta": {k: float(x.max()) for k, x in momentum_changes(run).items()},
+        "steps": MANY,
+        "t": float(run.t[-1]),
+    }
+    for name in ("energy", "modified"):
+        eighths = [float(x.mean()) for x in np.array_split(curves[name][1:], 8)]
+        said[f"{name}, eighths"] = eighths
+    return curves, said, run.certificate
+
+
+def parted(study: Study) -> float | None:
+    """When the energy of the nudged run is off by more than 0.02 J; None if it never is."""
+    one, other = (study.long[f"poisson, rough{k}"] for k in ("", ", nudged"))
+    away = np.flatnonzero(np.abs(one["energy"] - other["energy"]) > 0.02)
+    return float(one["t"][away[0]]) if len(away) else None
+
+
+def modified(run: FieldTrajectory) -> Vector:
+    """E + h²/12 Σ Δs ⟨C γ̇, γ̇⟩ − h²/24 Σ w ⟨F, I⁻¹F⟩, shape (N,).
+
+    What a kick, the free motion of the nodes and another kick conserve up to h⁴, by the formula of
+    Baker, Campbell and Hausdorff (HLW, IX.4); F is the force of the strains per length, γ̇ the rate
+    of strain.  (n·γ̈ is left out: it is smaller by ζ h.)
+    """
+    mesh = run.mesh
+    assert mesh is not None
+    ds, chi, zeta = float(mesh.spacing[0]), run.strain + mesh.reference, run.velocity
+    mean = (zeta[:, 1:] + zeta[:, :-1]) / 2
+    rate = np.diff(zeta, axis=1) / ds + np.asarray(se3.bracket(chi, mean))
+    push = ds / 2 * np.asarray(se3.dual(chi, run.stress))
+    force = np.zeros_like(run.momentum)
+    force[:, :-1] += run.stress - push
+    force[:, 1:] -= run.stress + push
+    force /= mesh.weight[:, None]
+    bent = ds * np.einsum("tei,eij,tej->t", rate, mesh.stiffness, rate)
+    pushed = np.linalg.solve(mesh.inertia, force[..., None])[..., 0]
+    kicked = np.einsum("tji,tji,j->t", force, pushed, mesh.weight)
+    return run.energy + run.step**2 * (bent / 12 - kicked / 24)
+
+
+def short_waves(strain: Vector) -> float:
+    """Share of the energy of strains, shape (N, edges, 6), in waves shorter than eight edges."""
+    stiff = np.diag(beam().stiffness[0])
+    power = np.einsum("tei,i->e", dct(strain, axis=1, norm="ortho") ** 2, stiff)
+    return float(power[strain.shape[1] // 4 :].sum() / power.sum())
+
+
+# ---- the discrete bracket ---------------------------------------------------------------------
+
+
+def brackets() -> dict[str, Any]:
+    """(33) and (50) as printed and corrected: antisymmetry, {h, h}, and Jacobi's identity."""
+    run = simulated(duration=0.1, every=1000)
+    now = run.strain[-1], run.momentum[-1]
+    energy = run.stress[-1], run.velocity[-1]  # its derivatives
+    rng, few = np.random.default_rng(2025), 5
+    gamma, mu = rng.normal(size=(few + 1, 6)), rng.normal(size=(few, 6))
+    f, g = ((rng.normal(size=(few + 1, 6)), rng.normal(size=(few, 6))) for _ in range(2))
+    inside = [(x[1:-1], y) for x, y in (f, g)]
+    found: dict[str, Any] = {}
+    for name, printed in (("printed", True), ("corrected", False)):
+        small = _line(few).bracket(gamma[1:-1], mu, printed=printed)
+        found[name] = {
+            "(33)": _symmetric(small.of(*inside), small.of(*inside[::-1])),
+            "(50)": _symmetric(of_50(gamma, mu, f, g, printed), of_50(gamma, mu, g, f, printed)),
+            "{h, h}": _line().bracket(*now, printed=printed).of(energy, energy),
+        }
+    found["Jacobi"] = _jacobi()
+    return found
+
+
+def _line(nodes: int = NODES) -> Field:
+    """The beam as a field on se(3)."""
+    gamma, mu = sp.symbols("gamma1:7"), sp.symbols("mu1:7")
+    section = beam(nodes=nodes)
+    inertia, stiffness = (np.diag(x[0]) for x in (section.inertia, section.stiffness))
+    kinetic = sum(m**2 / (2 * i) for m, i in zip(mu, inertia, strict=True))
+    potential = sum(c * g**2 / 2 for g, c in zip(gamma, stiffness, strict=True))
+    return Field(
+        se3, kinetic + potential, strain=gamma, momentum=mu, length=LENGTH, nodes=nodes,
+        reference=cs_plain.E2, cells="full",
+    )  # fmt: skip
+
+
+def _symmetric(one: float, other: float) -> float:
+    """|{f, g} + {g, f}| against the larger of the two."""
+    return abs(one + other) / max(abs(one), abs(other))
+
+
+def of_50(
+    gamma: Vector, mu: Vector, f: tuple[Vector, Vector], h: tuple[Vector, Vector], printed: bool
+) -> float:
+    """{f, h} by (50), with strains γ_{−½} … γ_{J+½} beyond the ends, shape (J + 2, 6).
+
+    f and h are given by their derivatives.  Printed are the end terms
+    ⟨h_μ0/Δs − ½[χ, h_μ0], f_γ⟩ − ⟨h_μJ/Δs + ½[χ, h_μJ], f_γ⟩; right is the other sign before
+    both brackets.
+    """
+    ds, chi = LENGTH / (len(mu) - 1), gamma + cs_plain.E2
+    (f_gamma, f_mu), (h_gamma, h_mu) = f, h
+    sign = -1.0 if printed else 1.0
+    inner = np.diff(h_mu, axis=0) / ds + se3.bracket(chi[1:-1], (h_mu[1:] + h_mu[:-1]) / 2)
+    first = h_mu[0] / ds + sign / 2 * np.asarray(se3.bracket(chi[0], h_mu[0]))
+    last = -h_mu[-1] / ds + sign / 2 * np.asarray(se3.bracket(chi[-1], h_mu[-1]))
+    along = np.vstack([first, inner, last])
+    pushed = np.asarray(se3.dual(chi, h_gamma))
+    push = np.diff(h_gamma, axis=0) / ds - (pushed[1:] + pushed[:-1]) / 2
+    own = np.asarray(se3.dual(h_mu, mu))
+    return float(np.sum(f_gamma * along) + np.sum((push + own) * f_mu))
+
+
+def _jacobi() -> dict[str, Any]:
+    """The cyclic sum of ⟨a, γ_e⟩ and two momenta Σ w⟨η, μ⟩, against Δs/4 ⟨a, [χ, [Δη′, Δη]]⟩."""
+    found: dict[str, Any] = {"nodes": [], "cyclic sum": [], "formula": []}
+    for nodes in (26, 51, 101):
+        line, middle = _line(nodes), (nodes - 1) // 2
+        s = line.places[:, None] / LENGTH
+        one = np.sin(3 * s + np.arange(6))
+        other = np.cos(2 * s - np.arange(6))
+        a, strain = np.arange(1.0, 7.0), np.zeros((nodes - 1, 6))
+        strain[:, 0] = -1.0
+        bracket = line.bracket(strain, np.ones((nodes, 6)))
+        zero, nothing = np.zeros((nodes - 1, 6)), np.zeros((nodes, 6))
+
+        def at(value: Vector, zero: Vector = zero, middle: int = middle) -> Vector:
+            made = zero.copy()
+            made[middle] = value
+            return made
+
+        def moved(eta: Vector, middle: int = middle, a: Vector = a) -> Vector:
+            """The derivative by γ of {⟨a, γ⟩, Σ⟨η, μ⟩}."""
+            return -np.asarray(se3.dual((eta[middle] + eta[middle + 1]) / 2, a))
+
+        f = (at(a), nothing)
+        both = np.asarray(se3.bracket(other, one))
+        total = bracket.of(f, (zero, both))
+        total += bracket.of((zero, one), (at(-moved(other)), nothing))
+        total += bracket.of((zero, other), (at(moved(one)), nothing))
+        chi = strain[middle] + cs_plain.E2
+        steps = (x[middle + 1] - x[middle] for x in (other, one))
+        formula = line.spacing / 4 * float(a @ se3.bracket(chi, se3.bracket(*steps)))
+        found["nodes"].append(nodes)
+        found["cyclic sum"].append(total / line.spacing)
+        found["formula"].append(formula / line.spacing)
+    found["orders"] = orders([abs(x) for x in found["cyclic sum"]])
+    return found
+
+
+# ---- Table 2 ----------------------------------------------------------------------------------
+
+
+def timed() -> dict[str, Any]:
+    """Seconds for 1000 steps, node by node in NumPy (fewer steps, scaled) and compiled.
+
+    The plain program runs long enough to be interrupted: its time is that of the processor.  At the
+    start nothing turns and Newton's method has less to do, so that it is timed 0.1 s later.
+    """
+    start, run = cs_plain.example(), simulated(duration=0.1, every=1000)
+    state = (run.momentum[-1], run.strain[-1], run.frames[-1], run.positions[-1])
+    amid = cs_plain.Start(start.beam, *state)
+    by_hand: dict[str, list[float]] = {"poisson": [], "hamel": []}
+    for _ in range(TIMES):  # in turns, so that a busy machine is busy for both
+        for name, times in by_hand.items():
+            begin = process_time()
+            getattr(cs_plain, name)(amid, STEP, PLAIN, every=PLAIN)
+            times.append((process_time() - begin) * COMPILED / PLAIN)
+    compiled: dict[str, list[float]] = {"poisson": [], "hamel": []}
+    schemes: dict[str, Scheme] = {"poisson": PRINTED, "hamel": Hamel()}
+    for _ in range(BEST):
+        for name, times in compiled.items():
+            run = simulated(schemes[name], duration=COMPILED * STEP, every=COMPILED)
+            times.append(run.wall_time)
+    plain_run = cs_plain.poisson(start, STEP, 10, every=10)
+    ours = simulated(duration=10 * STEP, every=10)
+    return {
+        "steps": COMPILED,
+        "paper": {k: {"poisson": a, "hamel": b} for k, (a, b) in TABLE_2.items()},
+        "NumPy": {k: min(v) for k, v in by_hand.items()},
+        "NumPy, steps timed": PLAIN,
+        "compiled": {k: min(v) for k, v in compiled.items()},
+        "NumPy against compiled, strain": float(
+            np.abs(plain_run.gamma[-1] - ours.strain[-1]).max()
+        ),
+    }
+
+
+# ---- numbers ----------------------------------------------------------------------------------
+
+
+def numbers(study: Study) -> dict[str, Any]:
+    """Everything that goes into ``cs.json`` and is not there yet."""
+    paper, first = PAPERS["cs"], study.first
+    followed = {k: changes(x) for k, x in study.later.items() if k != "band"}
+    soon = {k: changes(x, SPAN) for k, x in study.later.items() if k != "band"}
+    found: dict[str, Any] = {
+        "paper": {"name": paper.name, "title": paper.title, "source": paper.source},
+        "command": COMMAND,
+        "versions": versions(),
+        "values": {
+            "length": LENGTH, "side": SIDE, "density": DENSITY, "young": YOUNG, "poisson": RATIO,
+            "nodes": NODES, "step": STEP,
+        },
+        "example": {
+            "t": SPAN,
+            "energy": {**_band(first), "band in 10 s": float(study.later["band"])},
+            "kinetic": float(first.kinetic[0]),
+            "potential": float(first.potential[0]),
+        },
+        "momenta": {
+            "t": LATER, **followed, f"to {SPAN:g} s": soon,
+            "(μⁿ, gⁿ), per length": per_length(study.later["(μⁿ, gⁿ)"]),
+        },
+        "read back": {
+            k: {"largest": float(x[1].max()), "median": float(np.median(x[1][1:]))}
+            for k, x in study.read.items() if k != "apart"
+        } | {"places of both maps apart": float(study.read["apart"])},
+    }  # fmt: skip
+    return plain(found)
+
+
+def per_length(rows: Vector) -> dict[str, float]:
+    """Changes up to 1 s if momenta are added up without Δs, or divided by the mass."""
+    off = changes(rows, SPAN)
+    ds, mass = LENGTH / (NODES - 1), beam("full").mass
+    return {"summed": off["P"] / ds, "over the mass": off["P"] / mass}

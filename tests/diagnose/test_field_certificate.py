@@ -1,0 +1,168 @@
+"""Certificates of fields and beams: every number once more from the states, and its verdict."""
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import taut
+from taut.lie import SE3
+from taut.methods.fields import Poisson
+
+SOFT = {"section": taut.Square(0.05), "density": 1000, "young": 1e7, "poisson": 0.3, "nodes": 11}
+schemes = pytest.mark.parametrize("method", ["poisson", "hamel", "variational"])
+
+
+def soft(length=1, **options):
+    return taut.Beam(length, **{**SOFT, **options})
+
+
+def bent(beam):
+    strain = np.zeros((beam.nodes - 1, 6))
+    strain[:, 0] = 0.5 * np.sin(np.pi * beam.middles) ** 2
+    return {"strain0": strain, "v0": [0.3, 0, 0, 0.2, 0, 0.1]}
+
+
+@schemes
+def test_energy_is_followed_over_all_steps(method):
+    """The band of a run that keeps few states is that of one that keeps all."""
+    beam = soft()
+    settings = {**bent(beam), "duration": 0.2, "step": 1e-4, "method": method}
+    every = taut.simulate(beam, **settings)
+    few = taut.simulate(beam, **settings, every=500)
+    for run in (every, few):
+        energy = run.certificate.energy
+        assert energy.band == pytest.approx(np.ptp(every.energy), abs=1e-12)
+        assert run.certificate.energy0 == pytest.approx(every.energy[0], rel=1e-13)
+        assert run.certificate.steps == 2000
+    assert few.certificate.to_dict()["energy_band"] == every.certificate.to_dict()["energy_band"]
+
+
+@schemes
+def test_momenta_are_measured_against_the_sum_of_their_parts(method):
+    beam = soft(at=(1, 2, 3))
+    run = taut.simulate(beam, **bent(beam), duration=0.2, step=1e-4, method=method, every=10)
+    weight = run.mesh.weight[:, None]
+    for name, total in (("linear", run.linear_momentum), ("angular", run.angular_momentum)):
+        own = np.einsum("tjab,tjb->tja", run.frames, weight * run.momentum[..., 3:])
+        if name == "angular":
+            spin = np.einsum("tjab,tjb->tja", run.frames, weight * run.momentum[..., :3])
+            own = spin + np.cross(run.positions, own)
+        size = np.linalg.norm(own, axis=2).sum(axis=1).max()
+        change = np.linalg.norm(total - total[0], axis=1).max()
+        assert run.certificate.momenta[name] == pytest.approx(change / size, abs=1e-15)
+        if method == "variational":
+            assert run.certificate.momenta[name] < 1e-14
+        else:
+            assert 1e-9 < run.certificate.momenta[name] < 1e-2
+
+
+@schemes
+def test_strain_is_compared_with_poses(method):
+    beam = soft(curvature=(1, 0, 2))
+    run = taut.simulate(beam, **bent(beam), duration=0.2, step=1e-4, method=method, every=40)
+    pose = np.zeros((len(run), 11, 4, 4))
+    pose[..., :3, :3], pose[..., :3, 3], pose[..., 3, 3] = run.frames, run.positions, 1
+    steps = SE3.cay_ad_inverse(SE3.inverse(pose[:, :-1]) @ pose[:, 1:])
+    gap = np.abs(steps - beam.spacing * (run.strain + beam.reference)).max()
+    assert run.certificate.compatibility == pytest.approx(gap, abs=1e-15)
+    assert (gap < 1e-14) == (method == "variational")
+    assert run.certificate.orthogonality < 1e-14
+
+
+def test_the_printed_configuration_is_found_out():
+    """CS (55) as printed lets it drift away from the strain."""
+    beam = soft()
+    found = [
+        taut.simulate(
+            beam, **bent(beam), duration=0.5, step=1e-4, every=50, method=Poisson(pose=pose)
+        )
+        for pose in ("new", "printed")
+    ]
+    usual, printed = (run.certificate.compatibility for run in found)
+    assert printed > 5 * usual
+
+
+@pytest.mark.parametrize(
+    ("make", "kept"),
+    [
+        (soft, True),
+        (lambda: soft().load(force=(1, 0, 0)), False),
+        (lambda: soft(gravity=(0, 0, -1)), False),
+        (lambda: soft(ends=("pinned", "free")), False),
+        (lambda: soft(gravity=(0, 0, 0)), True),
+    ],
+)
+def test_what_should_be_kept(make, kept):
+    run = taut.simulate(make(), duration=0.01)
+    assert run.certificate.kept == {"linear": kept, "angular": kept}
+    text = str(run.certificate)
+    assert ("loads and holds act" in text) != kept
+    assert ("constant to" in text) or not kept
+
+
+def test_the_words_of_a_table():
+    beam = soft()
+    run = taut.simulate(beam, **bent(beam), duration=2, step=1e-4, every=100, method="variational")
+    rows = {name: (value, word) for name, value, word in run.certificate.rows()}
+    assert rows["linear momentum"][1] == "round-off"
+    assert rows["angular momentum"][1] == "round-off"
+    assert rows["strain against poses"][1] == "round-off"
+    assert rows["frames, max |RᵀR − 1|"][1] == "round-off"
+    assert rows["energy drift"][1] in ("no drift", "none seen; too short to exclude")
+    assert rows["step against its limit"][1] == "stable"
+    assert run.certificate.title().startswith("variational, 11 nodes × 20000 steps of 0.0001")
+    assert "<table>" in run.certificate._repr_html_()
+    run = taut.simulate(beam, **bent(beam), duration=0.1, step=1e-4, every=100, method="poisson")
+    rows = {name: (value, word) for name, value, word in run.certificate.rows()}
+    assert rows["linear momentum"][1] == "not kept exactly by this scheme"
+    assert rows["strain against poses"][1] == "they are integrated side by side"
+
+
+def test_work_is_in_the_table_where_something_acts():
+    beam = soft().load(force=(sp.sin(40 * taut.t), 0, 1))
+    run = taut.simulate(beam, duration=0.5, step=1e-4, every=10)
+    facts = run.certificate.to_dict()
+    assert facts["energy_is_balance"]
+    assert not facts["energy_drifts"]
+    assert facts["work"] == pytest.approx(run.energy[-1] - run.energy[0], rel=1e-4)
+    force = np.stack([np.sin(40 * run.t), 0 * run.t, 1 + 0 * run.t], axis=1)
+    speed = np.einsum("tij,tj->ti", run.frames[:, -1], run.velocity[:, -1, 3:])
+    power = np.einsum("ti,ti->t", force, speed)
+    assert facts["work"] == pytest.approx(np.trapezoid(power, run.t), rel=1e-3)
+    assert run.certificate.gross_work == pytest.approx(np.trapezoid(abs(power), run.t), rel=1e-2)
+    names = [row[0] for row in run.certificate.rows()]
+    assert "energy, work done" in names
+    assert "energy drift" not in names
+
+
+def test_a_drift_is_found_out():
+    """A load that is not told: the books of a free run with energy pumped in by hand."""
+    beam = soft()
+    run = taut.simulate(beam, **bent(beam), duration=2, step=1e-4, every=1000)
+    assert not run.certificate.drifts
+    from dataclasses import replace
+
+    from taut.diagnose.field_certificate import certify
+    from taut.march.loop import BLOCKS_FULL, BOOKS, HEAD
+
+    books = run.books.copy()
+    many = int(books[BLOCKS_FULL])
+    band = run.certificate.energy.band
+    books[HEAD : HEAD + many] += np.linspace(0, 20 * band, many)
+    books[BOOKS.index("error_max")] += 20 * band
+    books[BOOKS.index("steps")] = 200_000
+    assert certify(replace(run, books=books)).drifts
+
+
+def test_everything_as_plain_numbers():
+    run = taut.simulate(soft(), **bent(soft()), duration=0.01, step=1e-4, method="hamel")
+    facts = run.certificate.to_dict()
+    assert facts["method"] == "hamel"
+    assert facts["steps"] == 100
+    assert facts["nodes"] == 11
+    assert facts["stable_step"] == run.limit
+    assert facts["step_ratio"] == pytest.approx(1e-4 / run.limit)
+    assert facts["momentum_conserved"] == {"linear": True, "angular": True}
+    assert facts["wall_time"] == run.wall_time > 0
+    for value in facts.values():
+        assert isinstance(value, bool | int | float | str | dict)

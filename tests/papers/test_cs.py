@@ -1,0 +1,320 @@
+"""CS recomputed: numbers by other roads, the paper's claims, and what the page says."""
+
+import json
+import re
+from base64 import b64decode
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+
+import taut
+from taut.papers import PAPERS, cs_figures, cs_plain, cs_study as study_of
+from taut.papers.cs import claims, gain
+
+FIGURES = {
+    f"{name}.svg" for name in ("fig01", "fig02", "fig03", "motion", "kept", "read", "order", "long")
+}
+FEWER = 100_000  # steps of the long runs here; the whole million is for `taut papers cs`
+
+
+@pytest.fixture(scope="module")
+def told():
+    return []
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory, told):
+    out = tmp_path_factory.mktemp("cs") / "new" / "folder"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(study_of, "MANY", FEWER)
+        return PAPERS["cs"].reproduce(out, lambda *stage: told.append(stage))
+
+
+@pytest.fixture(scope="module")
+def data(report):
+    return json.loads(report.data.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def page(report):
+    return report.page.read_text(encoding="utf-8")
+
+
+class TestExample:
+    def test_start_and_material_are_those_of_the_plain_program(self):
+        ours, plain = study_of.beam("full"), cs_plain.example()
+        np.testing.assert_allclose(ours.inertia[3], np.diag(plain.beam.inertia), rtol=1e-14)
+        np.testing.assert_allclose(ours.stiffness[3], np.diag(plain.beam.stiffness), rtol=1e-14)
+        start = study_of.rough()
+        np.testing.assert_allclose(start["momentum0"], plain.mu, rtol=0, atol=1e-14)
+        np.testing.assert_array_equal(start["strain0"], plain.gamma)
+
+    def test_a_few_steps_are_those_of_the_plain_program(self):
+        plain = cs_plain.poisson(cs_plain.example(), 1e-4, 3)
+        ours = study_of.simulated(duration=3e-4)
+        np.testing.assert_allclose(ours.momentum, plain.mu, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(ours.strain, plain.gamma, rtol=0, atol=1e-13)
+        np.testing.assert_allclose(ours.positions, plain.positions, rtol=0, atol=1e-14)
+
+    def test_energy(self, data):
+        found = data["example"]["energy"]
+        assert found["start"] == pytest.approx(103.08, abs=0.005)
+        assert found["low"] == pytest.approx(102.74, abs=0.005)
+        assert found["high"] == pytest.approx(103.57, abs=0.005)
+        assert found["band in 10 s"] < 1
+        # By hand: Δs Σ μ²/(2ρA), and l EI/2.
+        sines = np.sin(np.pi * np.arange(101) / 100) ** 2
+        ds = 2 * np.pi / 300
+        assert data["example"]["kinetic"] == pytest.approx(ds * 5 * (sines + 1).sum(), rel=1e-12)
+        assert data["example"]["potential"] == pytest.approx(
+            np.pi / 3 * 1e7 * 0.1**4 / 12, rel=1e-12
+        )
+
+    def test_segments_go_on_as_one_run(self):
+        parts = list(study_of.segments(1000))
+        whole = study_of.simulated(duration=0.1)
+        np.testing.assert_array_equal(parts[1].strain[-1], whole.strain[-1])
+        np.testing.assert_array_equal(parts[1].momentum, whole.momentum[500:])
+
+
+class TestMomenta:
+    def test_sizes(self, data):
+        found = data["momenta"]["(μⁿ, gⁿ)"]
+        assert found["|P|"] == pytest.approx(21.9, abs=0.05)
+        assert found["|L|"] == pytest.approx(17.8, abs=0.05)
+
+    def test_are_those_of_the_run_and_of_the_plain_program(self):
+        run = study_of.simulated(duration=1e-3)
+        np.testing.assert_allclose(study_of.momenta(run), run.spatial_momentum, atol=1e-12)
+        plain = cs_plain.momentum(
+            cs_plain.Beam(), run.momentum, run.frames, run.positions
+        )  # fmt: skip
+        np.testing.assert_allclose(study_of.momenta(run), plain, atol=1e-12)
+
+    def test_half_a_step_back_is_where_the_momentum_belongs(self):
+        """Rigid motion: with poses at the time of μ nothing changes, with others all does."""
+        mu = study_of.beam("full").inertia[0] @ [30.0, 20, 10, 3, 2, 1]
+        run = study_of.simulated(
+            duration=0.02, nodes=2, strain0=np.zeros((1, 6)), momentum0=np.tile(mu, (2, 1))
+        )
+        off = [np.ptp(study_of.momenta(run, back), axis=0).max() for back in (0, 0.5)]
+        assert off[1] < off[0] / 20
+
+    def test_are_not_constant_to_1e_4_as_printed(self, data):
+        found = data["momenta"]
+        printed, together = found["(μⁿ, gⁿ)"], found["(μⁿ, gⁿ⁻½)"]
+        assert 0.015 < printed["P"] < 0.035
+        assert 0.1 < printed["L"] < 0.25
+        assert 0.003 < together["P"] < 0.01
+        assert 0.02 < together["L"] < 0.06
+
+    def test_hamel_keeps_them_better_and_variational_to_round_off(self, data):
+        found = data["momenta"]
+        assert found["hamel"]["P"] < found["(μⁿ, gⁿ⁻½)"]["P"]
+        assert found["variational"]["P relative"] < 1e-13
+        assert found["variational"]["L relative"] < 1e-12
+
+    def test_half_cells_cost_the_poisson_integrator_momentum_from_the_rough_start(self, data):
+        found = data["momenta"]
+        assert found["poisson"]["P"] > 5 * found["poisson, full cells"]["P"]
+
+
+class TestConfiguration:
+    def test_moves_with_the_new_velocity(self, data):
+        found = data["read back"]
+        assert 1e-5 < found["new, adjoint"]["largest"] < 1e-3
+        assert 0.1 < found["old, 4 × 4"]["largest"] < 0.3
+
+    def test_the_map_hardly_matters(self, data):
+        assert 0 < data["read back"]["places of both maps apart"] < 1e-5
+
+    def test_read_back_here_is_what_the_compiled_poses_give(self):
+        run = study_of.simulated(duration=0.05, every=50)
+        plain = cs_plain.read_strains(cs_plain.Beam(), run.frames, run.positions)
+        ours = np.abs(plain - run.strain).max(axis=(1, 2))
+        here = study_of.read_back()["new, adjoint"]
+        np.testing.assert_allclose(here[1][:11], ours, rtol=1e-6, atol=1e-12)
+
+
+class TestStartAndEnds:
+    def test_orders(self, data):
+        found = data["convergence"]
+        for name, order in (
+            ("printed start", 1), ("staggered start", 2), ("full cells", 1), ("half cells", 2),
+        ):  # fmt: skip
+            assert found[name]["orders"][-1] == pytest.approx(order, abs=0.1), name
+
+    def test_bands(self, data):
+        found = data["bands"]
+        assert found["printed"]["band"] == pytest.approx(0.84, abs=0.01)
+        assert found["printed, K and V at one time"]["band"] == pytest.approx(0.12, abs=0.01)
+        for name in ("staggered, half cells", "hamel, half cells", "variational, half cells"):
+            assert found[name]["band"] < 0.2, name
+
+
+class TestManySteps:
+    def test_only_the_variational_scheme_keeps_momenta(self, data):
+        found = data["long run"]
+        assert found["variational, rough"]["momenta"]["linear"] < 1e-13
+        assert found["hamel, rough"]["momenta"]["linear"] < 1e-3
+        assert (
+            found["poisson, rough"]["momenta"]["linear"]
+            > 5 * found["hamel, rough"]["momenta"]["linear"]
+        )
+
+    def test_the_modified_energy_is_the_one_that_is_kept(self, data):
+        found = data["long run"]
+        for scheme in ("hamel", "variational"):
+            rough, smooth = (found[f"{scheme}, {start}"] for start in ("rough", "smooth"))
+            assert rough["modified band"] < rough["band"] / 5
+            assert smooth["modified band"] < smooth["band"] / 50
+        assert found["poisson, rough"]["modified band"] > found["poisson, rough"]["band"] / 3
+
+    def test_modified_energy_of_one_oscillator(self):
+        """Two nodes on a soft spring: what leapfrog conserves is known."""
+        run = study_of.simulated(
+            study_of.SCHEMES["variational"], "half", nodes=2, duration=1, every=10,
+            strain0=np.array([[0, 0, 0, 0, 1e-4, 0]]), momentum0=np.zeros((2, 6)), step=5e-4,
+        )  # fmt: skip
+        band, modified = np.ptp(run.energy), np.ptp(study_of.modified(run))
+        assert band > 1e-4 * run.energy[0]
+        assert modified < band / 30
+
+    def test_short_waves(self):
+        edges = np.arange(100)
+        slow, fast = (np.zeros((1, 100, 6)) for _ in range(2))
+        slow[0, :, 0] = np.cos(np.pi * 10 * (edges + 0.5) / 100)
+        fast[0, :, 0] = np.cos(np.pi * 60 * (edges + 0.5) / 100)
+        assert study_of.short_waves(slow) == pytest.approx(0, abs=1e-12)
+        assert study_of.short_waves(fast) == pytest.approx(1)
+        assert study_of.short_waves(slow + fast) == pytest.approx(0.5)
+
+    @pytest.mark.slow
+    def test_a_million_steps_of_the_variational_scheme(self):
+        """Energy falls as it moves to short waves; modified, it falls by far less."""
+        _, rough, _ = study_of.long_run(study_of.LONG["variational, rough"])
+        _, smooth, certificate = study_of.long_run(study_of.LONG["variational, smooth"])
+        energy, modified = (rough[f"{k}, eighths"] for k in ("energy", "modified"))
+        assert 0.005 < energy[0] - energy[-1] < 0.05
+        assert abs(modified[0] - modified[-1]) < (energy[0] - energy[-1]) / 4
+        assert rough["short waves at last"] > 1.2 * rough["short waves at first"]
+        assert not certificate.drifts
+        assert smooth["band"] < 0.01
+
+
+class TestBrackets:
+    def test_as_printed_they_are_not_antisymmetric(self, data):
+        for name in ("(33)", "(50)"):
+            assert data["brackets"]["printed"][name] > 0.1
+            assert data["brackets"]["corrected"][name] < 1e-12
+        assert abs(data["brackets"]["printed"]["{h, h}"]) > 1
+        assert abs(data["brackets"]["corrected"]["{h, h}"]) < 1e-10
+
+    def test_50_with_no_strain_beyond_the_ends_is_33(self, rng):
+        """With f_γ and h_γ zero there, (50) is (33) without the weights Δs."""
+        nodes = 5
+        line = study_of._line(nodes)
+        gamma, mu = rng.normal(size=(nodes + 1, 6)), rng.normal(size=(nodes, 6))
+        pairs = []
+        for _ in range(2):
+            inner = rng.normal(size=(nodes - 1, 6))
+            pairs.append((np.pad(inner, ((1, 1), (0, 0))), rng.normal(size=(nodes, 6))))
+        ours = line.bracket(gamma[1:-1], mu).of(*((g[1:-1], m) for g, m in pairs))
+        theirs = study_of.of_50(gamma, mu, *pairs, printed=False)
+        assert line.spacing * theirs == pytest.approx(ours, rel=1e-12)
+
+    def test_jacobi_fails_as_the_formula_says_and_to_second_order(self, data):
+        found = data["brackets"]["Jacobi"]
+        np.testing.assert_allclose(found["cyclic sum"], found["formula"], rtol=1e-6)
+        np.testing.assert_allclose(found["orders"], 2, atol=0.1)
+
+
+class TestTable2:
+    def test_papers_numbers(self, data):
+        paper = data["table 2"]["paper"]
+        assert gain(paper["Python"]) == pytest.approx(14.40, abs=0.02)
+        assert gain(paper["MATLAB"]) == pytest.approx(3.22, abs=0.005)
+
+    def test_ours_are_one_program(self, data):
+        found = data["table 2"]
+        assert found["NumPy against compiled, strain"] < 1e-13
+        assert found["NumPy"]["poisson"] > 100 * found["compiled"]["poisson"]
+
+
+class TestPage:
+    def test_is_self_contained(self, report, page):
+        sources = re.findall(r'src="([^"]*)"', page)
+        assert all(s.startswith("data:image/svg+xml;base64,") for s in sources)
+        assert "http" not in re.sub(r"base64,[^\"]*", "", page)
+        assert {f.name for f in report.figures} == FIGURES
+        assert {f.name for f in report.page.parent.iterdir()} == FIGURES | {
+            "index.html",
+            "cs.json",
+        }
+        embedded = sorted(b64decode(s.partition(",")[2]) for s in sources)
+        assert embedded == sorted(f.read_bytes() for f in report.figures)
+
+    def test_errata_and_numbers_are_told(self, page):
+        for text in (
+            "(33), node 0",
+            "(50), ends",
+            "(55)",
+            "14.49 %",
+            "14.39 %",
+            "103.08",
+            "102.74 … 103.57",
+            "taut papers cs",
+            "The duration is not printed",
+        ):
+            assert text in page, text
+
+    def test_verdicts_follow_the_numbers(self, data):
+        def verdicts(numbers):
+            return {row[0]: row[3].split(";")[0] for row in claims(numbers)}
+
+        found = verdicts(data)
+        assert found["total energy"] == "agrees"
+        assert found["linear momentum"] == found["angular momentum"] == "does not agree"
+        assert found["(55), g moves with μⁿ"] == "does not agree"
+        assert found["(55), g moves with ζⁿ⁺¹"] == "agrees"
+        assert found["(33), (50) are Poisson brackets"] == "does not agree"
+        changed = json.loads(json.dumps(data))
+        changed["momenta"]["(μⁿ, gⁿ)"]["P"] = 1e-5
+        changed["read back"]["old, 4 × 4"]["largest"] = 1e-4
+        changed["brackets"]["printed"] = {"(33)": 0.0, "(50)": 0.0, "{h, h}": 0.0}
+        changed["example"]["energy"]["band in 10 s"] = 5.0
+        found = verdicts(changed)
+        assert found["total energy"] == "does not agree"
+        assert found["linear momentum"] == "agrees"
+        assert found["(55), g moves with μⁿ"] == "agrees"
+        assert found["(33), (50) are Poisson brackets"] == "agrees"
+
+    def test_holds_no_path_of_this_machine(self, page, data):
+        assert str(Path.home()) not in page
+        assert "/tmp" not in page + json.dumps(data)
+
+    def test_says_how_it_was_made(self, data):
+        assert data["command"] == "taut papers cs"
+        assert data["versions"]["taut"] == taut.__version__
+        assert data["certificates"].keys() == study_of.LONG.keys()
+
+    def test_progress_is_told_in_order(self, report, told):
+        total = len(study_of.LONG) + 4
+        assert [stage[:2] for stage in told] == [(k, total) for k in range(total + 1)]
+
+
+def test_pictures_are_not_blank():
+    """Each panel has curves, names, and ink."""
+    study = study_of.Study(study_of.simulated(duration=0.1, every=4))
+    pictures = [
+        cs_figures.motion(study), cs_figures.energies(study), cs_figures.momentum(study, True)
+    ]  # fmt: skip
+    for picture in pictures:
+        image = plt.imread(BytesIO(picture.bytes("png", dpi=50)))[..., :3]
+        assert 0.02 < (image < 0.98).any(axis=2).mean() < 0.6
+        for axes in picture.axes:
+            assert axes.lines or axes.collections
+            assert axes.get_xlabel()
