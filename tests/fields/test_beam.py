@@ -421,6 +421,9 @@ def test_small_and_large_entries_are_positive_definite_together():
     """Bending and axial stiffness of a wire differ by many powers of ten."""
     wire = taut.Beam(1, taut.Circle(1e-6), density=8000, young=2e11, poisson=0.3, nodes=5)
     assert np.linalg.cond(wire.stiffness[0]) > 1e11
+    units = np.array([1e-9, 1e-9, 1e-9, 1, 1e9, 1])
+    coupled = np.outer(units, units) * (np.eye(6) + 0.15)  # whose eigenvalues are below rounding
+    assert np.array_equal(taut.Beam(1, inertia=GOOD, stiffness=coupled).stiffness[0], coupled)
     with pytest.raises(ModelError, match="not positive definite"):
         taut.Beam(1, inertia=GOOD, stiffness=[1e-14, 1, 1, 1e10, 1, -1e-9], nodes=5)
 
