@@ -119,17 +119,18 @@ def test_the_words_of_a_table():
 
 
 def test_work_is_in_the_table_where_something_acts():
-    beam = soft().load(force=(sp.sin(40 * taut.t), 0, 1))
+    beam = soft().load(force=(sp.sin(40 * taut.t), 0, 0))
     run = taut.simulate(beam, duration=0.5, step=1e-4, every=10)
     facts = run.certificate.to_dict()
     assert facts["energy_is_balance"]
     assert not facts["energy_drifts"]
     assert facts["work"] == pytest.approx(run.energy[-1] - run.energy[0], rel=1e-4)
-    force = np.stack([np.sin(40 * run.t), 0 * run.t, 1 + 0 * run.t], axis=1)
+    force = np.stack([np.sin(40 * run.t), 0 * run.t, 0 * run.t], axis=1)
     speed = np.einsum("tij,tj->ti", run.frames[:, -1], run.velocity[:, -1, 3:])
     power = np.einsum("ti,ti->t", force, speed)
     assert facts["work"] == pytest.approx(np.trapezoid(power, run.t), rel=1e-3)
     assert run.certificate.gross_work == pytest.approx(np.trapezoid(abs(power), run.t), rel=1e-2)
+    assert run.certificate.gross_work > 2 * run.certificate.work
     names = [row[0] for row in run.certificate.rows()]
     assert "energy, work done" in names
     assert "energy drift" not in names

@@ -218,6 +218,15 @@ def test_a_moved_pin_is_where_it_is_to_be_and_turns(method):
     run = taut.simulate(beam, duration=1, step=2e-4, method=method, every=50)
     np.testing.assert_allclose(run.positions[:, 0], at_times(SHIFT, run.t), rtol=0, atol=1e-12)
     assert np.abs(run.frames[-1, 0] - np.eye(3)).max() > 0.1
+    fine = taut.simulate(beam, duration=0.1, step=2e-4, method=method)
+    turned = np.swapaxes(fine.frames[:-2, 0], 1, 2) @ fine.frames[2:, 0]
+    np.testing.assert_allclose(
+        fine.velocity[1:-1, 0, :3],
+        SO3.log(turned) / 4e-4,
+        rtol=0,
+        atol=2e-3 * np.abs(fine.velocity).max(),
+    )
+    assert np.abs(fine.velocity[:, 0, :3]).max() > 0.1
 
 
 def test_motions_are_relative_to_where_the_beam_is_put_at_the_start():
@@ -326,6 +335,9 @@ def test_rollers_need_their_mass_where_they_are():
     )
     with pytest.raises(taut.ModelError, match="a pinned end needs its mass where it is: s = 1"):
         taut.simulate(beam, duration=0.1)
+    uneven = {"inertia": [1, 1, 1, 1, 2, 1], "stiffness": [1] * 6, "nodes": 5}
+    with pytest.raises(taut.ModelError, match="a roller end needs its mass where it is"):
+        taut.simulate(taut.Beam(1, **uneven, ends=("pinned", "roller")), duration=0.1)
     # In the centre it may be as heavy as it likes.
     beam = soft(ends=("pinned", "roller")).body(mass=1, inertia=(0.1, 0.1, 0.1))
     assert taut.simulate(beam, duration=0.01).energy[-1] == pytest.approx(0, abs=1e-20)
@@ -408,6 +420,8 @@ def test_a_motion_that_is_not_defined_before_the_start():
     assert np.abs(known.positions[-1, 0, 0] - 1e-4) < 1e-15
     assert np.abs(unknown.positions[-1, 0, 0] - 1e-5) < 1e-15
     assert unknown.certificate.energy.band < 0.1 * unknown.certificate.gross_work
+    assert unknown.velocity[0, 0, 3] == pytest.approx(1e-4**1.5, rel=1e-9)  # that of the first step
+    assert known.velocity[0, 0, 3] == pytest.approx(0, abs=1e-15)
 
 
 def test_angular_momentum_about_a_pin_is_kept(rng):
