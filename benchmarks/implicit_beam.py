@@ -20,7 +20,10 @@ from taut.fields.section import Square
 from taut.kernel.blocks import SIZE, factorise, solve
 from taut.march.assembly import balance
 from taut.march.coupled import NOTES, advance
-from taut.march.implicit import ImplicitRun
+from taut.march.coupled_run import CoupledRun, coupled_strand
+from taut.march.field_start import poses, quaternions
+from taut.march.plan import Plan
+from taut.methods.fields.implicit import EnergyMomentumBeam
 
 NODES, LIMIT = 101, 2e-4
 
@@ -39,18 +42,27 @@ def thrown(h):
     momentum, strain = np.zeros((NODES, 6)), np.zeros((NODES - 1, 6))
     momentum[:, 3], momentum[:, 4] = 10 * np.sin(np.linspace(0, np.pi, NODES)), 10
     strain[:, 0] = -1
-    return ImplicitRun(mesh_of([beam]), h, momentum=momentum, strain=strain)
+    mesh = mesh_of([beam])
+    strand, pose = coupled_strand(mesh), poses(mesh, strain)
+    strand.give("turn", quaternions(pose))
+    strand.give("place", pose[:, :3, 3])
+    strand.give("zeta", np.linalg.solve(mesh.inertia, momentum[..., None])[..., 0])
+    strand.view("chi")[:, :-1] = (strain + mesh.reference).T
+    run = CoupledRun(strand, EnergyMomentumBeam(), Plan.of(0.0, 1e3 * h, h, 1), mesh)
+    run.begin(momentum, h, 0.0)
+    return run
 
 
 def steps_of(h, steps=400, repeats=5):
     """(µs per node and step, iterations and factorisations per step), the best of some runs."""
     best, run = np.inf, thrown(h)
-    run.run(50)
+    rows, par = run.strand.rows, run.strand.par
+    march(run.coupling, run.special, rows, par, run.room, run.notes, np.zeros(6), 50)
     before = run.notes.copy()
     for _ in range(repeats):
         start = time.perf_counter()
-        assert march(run.coupling, run.special, run.rows, run.par, run.room, run.notes,
-                     np.zeros(6), steps)  # fmt: skip
+        assert march(run.coupling, run.special, rows, par, run.room, run.notes, np.zeros(6),
+                     steps)  # fmt: skip
         best = min(best, time.perf_counter() - start)
     made = (run.notes - before) / (steps * repeats)
     counts = [made[NOTES.index(name)] for name in ("iterations", "factorisations")]
@@ -61,11 +73,12 @@ def linear_solvers(repeats=300):
     """Microseconds: factorise, solve, and LAPACK's banded solver, on one Newton matrix."""
     run = thrown(20 * LIMIT)
     c, p, room = run.coupling, run.coupling.pattern, run.room
-    balance(c, run.special, run.rows, run.par, room, run.step, True)
+    rows, par = run.strand.rows, run.strand.par
+    balance(c, run.special, rows, par, room, run.plan.step, True)
     # The matrix itself: assembled once more, and put into bands.
     from taut.march.assembly import assemble
 
-    assemble(c, run.special, run.rows, room.blocks)
+    assemble(c, run.special, rows, room.blocks)
     kept, n, wide = room.blocks.copy(), SIZE * NODES, 2 * SIZE - 1
     bands = np.zeros((2 * wide + 1, n))
 

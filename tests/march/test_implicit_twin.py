@@ -5,6 +5,8 @@ derived, strains are read from poses in every step, and Newton's matrix is found
 """
 
 import itertools
+import runpy
+from pathlib import Path
 
 import casadi as ca
 import numpy as np
@@ -16,10 +18,11 @@ from taut.fields.mesh import mesh_of
 from taut.kernel.implicit_code import SWEEPS, sweeps
 from taut.kernel.strand import rigid
 from taut.lie import SE3, SO3, se3
-from taut.march.implicit import ImplicitRun
 from taut.march.implicit_plan import layout_of
 from taut.methods.fields.implicit import EnergyMomentumBeam
 from taut.model.symbols import t
+
+ImplicitRun = runpy.run_path(str(Path(__file__).with_name("steps.py")))["ImplicitRun"]
 
 ONE = np.eye(6)
 NIL = np.block([[np.zeros((3, 3)), np.zeros((3, 3))], [np.eye(3), np.zeros((3, 3))]])  # ε

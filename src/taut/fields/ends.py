@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from taut.errors import InputError, UnknownName
+from taut.errors import InputError, ModelError, UnknownName
 from taut.model.symbols import Vocabulary, t
 
 KINDS = ("free", "clamped", "pinned", "hinged", "sliding", "roller")
@@ -135,8 +135,19 @@ def functions_of_time(what: str, given: Any, *others: sp.Symbol) -> tuple[sp.Exp
         raise InputError(
             f"{what} cannot be read", expected="3 expressions of t", received=repr(given)
         )
-    words = Vocabulary(others)
-    return tuple(words.read(x, what) for x in entries)
+    words, known = Vocabulary(others), " and ".join(["t", *map(str, others)])
+    try:
+        return tuple(words.read(x, what) for x in entries)
+    except ModelError as error:
+        along = not others and any("s" in map(str, sp.sympify(x).free_symbols) for x in entries)
+        raise ModelError(
+            f"{what} cannot be read: {error.what.removesuffix(', which the system does not know')}",
+            expected=f"numbers, or expressions of {known} (taut.t is the time)",
+            received=repr(given),
+            remedy='at="all" spreads a load along the beam; then it may depend on taut.s'
+            if along
+            else "put numbers in the place of parameters",
+        ) from None
 
 
 __all__ = ["End", "direction", "end_of", "functions_of_time", "t", "triple"]

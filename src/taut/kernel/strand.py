@@ -18,17 +18,9 @@ from casadi import SX
 
 from taut.errors import ModelError
 from taut.kernel.emit import lean
+from taut.kernel.mixed_places import MixedEdge, MixedNode
 from taut.kernel.native import Native, compiled, lanes
-from taut.kernel.places import (
-    Edge,
-    Layout,
-    Medium,
-    MixedEdge,
-    MixedNode,
-    Node,
-    applied,
-    quadratic,
-)
+from taut.kernel.places import Edge, Layout, Medium, Node, applied, quadratic
 from taut.kernel.sweep_code import MARGIN, sweep_code
 from taut.kernel.translate import to_casadi
 from taut.lie import se3

@@ -24,53 +24,62 @@ from taut.model.symbols import t as time_symbol
 class Loads:
     """What acts on the nodes of a mesh, at a time.
 
-    Steady loads are entered once.  Those of single nodes that depend on time are one compiled map
-    t → numbers; distributed ones that do are sweeps over their nodes.
+    Steady loads are entered once.  Those that depend on time are compiled maps (t, s, length) →
+    wrenches: one for all that act on single nodes, called once, and one for each that is spread
+    over a beam, called for every node of it.
     """
 
     def __init__(self, strand: Strand, mesh: Mesh | None) -> None:
-        self.targets, self.base = np.zeros((0, 2), dtype=np.int64), np.zeros((0, 6))
-        self.nodes = np.zeros(0, dtype=np.int64)
-        self.scratch, self.address = np.zeros(1), 0
-        if mesh is None or not mesh.loads:
-            return
-        varying: dict[tuple[str, int], list] = {}
-        for load in mesh.loads:
-            name = "follower" if load.follower else "dead"
+        loads = [] if mesh is None else mesh.loads
+        for load in loads:
             if load.steady:
-                _steady(strand, mesh, load, name)
-            elif load.node is not None:
-                there = varying.setdefault((name, load.node), [0] * 6)
-                varying[name, load.node] = [a + b for a, b in zip(there, load.wrench, strict=True)]
-            else:  # every node by itself
-                for node in range(*load.span):  # type: ignore[misc]
-                    here = {s: float(mesh.s[node])}
-                    scaled = [x.xreplace(here) * float(mesh.weight[node]) for x in load.wrench]
-                    there = varying.setdefault((name, node), [0] * 6)
-                    varying[name, node] = [a + b for a, b in zip(there, scaled, strict=True)]
-        if not varying:
-            return
+                _steady(strand, mesh, load)  # type: ignore[arg-type]
+        varying = [load for load in loads if not load.steady]
+        single = [load for load in varying if load.node is not None]
+        spread = [load for load in varying if load.node is None]
+        groups = [[load] for load in spread] + ([single] if single else [])
+        self._maps = [_map_of(group) for group in groups]
+        found, places, where = [], [], []
+        for group, made in zip(groups, self._maps, strict=True):
+            nodes = [None] if group[0].node is not None else range(*group[0].span)  # type: ignore
+            found.append((made.address, len(nodes), len(group)))
+            for node in nodes:
+                at = (0.0, 1.0) if node is None else (mesh.s[node], mesh.weight[node])  # type: ignore
+                places.append(at)
+                where += [(_row(load), load.node if node is None else node) for load in group]
         rows = strand.layout.rows
-        self.nodes = np.array([node for _, node in varying], dtype=np.int64)
-        self.targets = np.array(
-            [(rows[name][0], MARGIN + node) for name, node in varying], dtype=np.int64
+        self.nodes = np.array([node for _, node in where], dtype=np.int64)
+        self._given = (
+            np.array(found, dtype=np.int64).reshape(-1, 3),
+            np.array(places, dtype=float).reshape(-1, 2),
+            np.array([(rows[row][0], MARGIN + n) for row, n in where], dtype=np.int64).reshape(
+                -1, 2
+            ),
+            np.array([strand.view(row)[:, n] for row, n in where]).reshape(-1, 6),
+            np.zeros(3 + 6 * max(1, len(single))),
         )
-        self.base = np.array([strand.view(name)[:, node] for name, node in varying])
-        t = SX.sym("t")
-        flat = [x for wrench in varying.values() for x in wrench]
-        values = ca.vertcat(*to_casadi(flat, {time_symbol: t}))
-        self._map = CompiledMap(ca.Function("loads", [t], [ca.densify(values)]))
-        self.address = self._map.address
-        self.scratch = np.zeros(1 + len(flat))
 
     @property
     def given(self) -> tuple:
         """As the loop takes them."""
-        return self.address, self.scratch, self.targets, self.base
+        return self._given
 
     def apply(self, strand: Strand, t: float) -> int:
         """Enter the loads at a time; −1, or the number of one that is not finite."""
         return loop.loaded(strand.rows, t, *self.given)
+
+
+def _row(load: Load) -> str:
+    return "follower" if load.follower else "dead"
+
+
+def _map_of(loads: list[Load]) -> CompiledMap:
+    """(t, s, length) → the wrenches of these loads on a node."""
+    t, place, length = SX.sym("t"), SX.sym("s"), SX.sym("length")
+    flat = [x for load in loads for x in load.wrench]
+    values = ca.vertcat(*to_casadi(flat, {time_symbol: t, s: place})) * length
+    given = ca.vertcat(t, place, length)
+    return CompiledMap(ca.Function("loads", [given], [ca.densify(values)]))
 
 
 class Aims:
@@ -149,9 +158,9 @@ def _posed(end: Any, place: np.ndarray, turn: np.ndarray, t: SX) -> SX:
     return ca.vertcat(scalar, vector, SX(place) + shift)
 
 
-def _steady(strand: Strand, mesh: Mesh, load: Load, name: str) -> None:
+def _steady(strand: Strand, mesh: Mesh, load: Load) -> None:
     places = [load.node] if load.node is not None else range(*load.span)  # type: ignore[misc]
-    rows = strand.view(name)
+    rows = strand.view(_row(load))
     for node in places:
         here = {s: float(mesh.s[node])}
         wrench = np.array([complex(x.xreplace(here)).real for x in load.wrench])

@@ -120,27 +120,36 @@ def copied(rows, halo):
 
 
 @njit(nogil=True, cache=True)
-def loaded(rows, t, address, scratch, targets, base):
+def loaded(rows, t, maps, places, targets, base, scratch):
     """Evaluate the loads that depend on time; the number of a bad one, or −1.
 
-    `targets` holds (row, column) of the first of six numbers of each load.
+    Parameters
+    ----------
+    maps : ndarray, shape (…, 3)
+        (address, calls, wrenches per call) of maps (t, s, length) → wrenches.
+    places : ndarray, shape (…, 2)
+        (s, length) of each call.
+    targets, base : ndarray, shape (…, 2), (…, 6)
+        (row, column) of each wrench in turn, and what acts there always.
     """
-    many = targets.shape[0]
-    if many == 0:
-        return -1
-    scratch[0] = t
-    call_map(  # pyright: ignore[reportCallIssue]
-        address, scratch.ctypes.data, scratch.ctypes.data + 8
-    )
-    for i in range(many):
+    for i in range(targets.shape[0]):
         for k in range(6):
             rows[targets[i, 0] + k, targets[i, 1]] = base[i, k]
-    for i in range(many):
-        for k in range(6):
-            value = scratch[1 + 6 * i + k]
-            if not np.isfinite(value):
-                return i
-            rows[targets[i, 0] + k, targets[i, 1]] += value
+    place, i = 0, 0
+    for m in range(maps.shape[0]):
+        for _ in range(maps[m, 1]):
+            scratch[0], scratch[1], scratch[2] = t, places[place, 0], places[place, 1]
+            place += 1
+            call_map(  # pyright: ignore[reportCallIssue]
+                maps[m, 0], scratch.ctypes.data, scratch.ctypes.data + 24
+            )
+            for w in range(maps[m, 2]):
+                for k in range(6):
+                    value = scratch[3 + 6 * w + k]
+                    if not np.isfinite(value):
+                        return i
+                    rows[targets[i, 0] + k, targets[i, 1]] += value
+                i += 1
     return -1
 
 
@@ -230,7 +239,7 @@ def march(strand, stages, ties, loads, aims, books, energies, store, layout, row
     show, move, bend = stages
     stride = rows.shape[1]
     sums = np.zeros(4)
-    alone = joints.size + halo_nodes.size + loads[2].size + aims[2].size == 0
+    alone = joints.size + halo_nodes.size + loads[0].size + aims[2].size == 0
     k, end = first, first + count
     while k < end:
         if alone and k % every != 0:

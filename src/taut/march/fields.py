@@ -105,7 +105,7 @@ def _step(step: float | None, limit: float, duration: float, scheme: Scheme) -> 
         return whole / max(1, math.ceil(whole / (SAFE * limit))) if whole > 0 else SAFE
     if not scheme.implicit and isinstance(step, float | int) and step > limit * ROUNDED:
         warnings.warn(
-            f"step {step:g} is beyond the limit of stability, about {limit:.3g}: "
+            f"step {step:g} is beyond the limit of stability, about {limit:.4g}: "
             f'take a smaller one, or method="implicit"',
             UnstableStep,
             stacklevel=4,

@@ -1,7 +1,7 @@
-"""`ImplicitRun`: a mesh of beams that moves by the energy–momentum scheme, step by step.
+"""`ImplicitRun`: single steps of `taut.march.coupled.advance`, for its tests.
 
-A thin driver of `taut.march.coupled.advance`: it lays out the rows, compiles the sweeps, evaluates
-the loads and the ways of moved ends, and reads states.
+It lays out the rows, evaluates loads and the ways of moved ends in plain NumPy, and shows what is
+in the rows; runs of users (`taut.march.coupled_run`) have nothing of it.
 """
 
 from __future__ import annotations
@@ -206,6 +206,3 @@ def _way(end: Any, start: np.ndarray) -> Callable[[float, float, np.ndarray], np
         return SE3.cay_ad_inverse(SE3.inverse(pose) @ SE3.element(turn, to)) / step
 
     return given
-
-
-__all__ = ["ImplicitRun"]
