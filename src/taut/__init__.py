@@ -21,6 +21,7 @@ from taut.errors import (
     StepError,
     TautError,
     UnknownName,
+    UnstableStep,
 )
 
 if TYPE_CHECKING:
@@ -123,9 +124,9 @@ __all__ = [
     "LobattoPair", "Method", "ModelError", "Modes", "NoEquilibrium", "Poisson", "PreciseElement",
     "Projected", "Rattle", "Rectangle", "Scheme", "Section", "Square", "States", "StepError",
     "Symmetries", "SymplecticEuler", "SymplecticRK", "System", "TautError", "Term", "TimeElement",
-    "Trajectory", "Tube", "UnknownName", "Variational", "__version__", "absorbed", "casimirs",
-    "conserved", "coordinates", "equilibrium", "hojman", "lie_symmetries", "load", "modes",
-    "momenta", "noether", "register", "s", "simulate", "special_values", "t", "velocities",
+    "Trajectory", "Tube", "UnknownName", "UnstableStep", "Variational", "__version__", "absorbed",
+    "casimirs", "conserved", "coordinates", "equilibrium", "hojman", "lie_symmetries", "load",
+    "modes", "momenta", "noether", "register", "s", "simulate", "special_values", "t", "velocities",
 ]  # fmt: skip
 
 

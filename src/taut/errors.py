@@ -13,7 +13,7 @@ TautError
 
 Every message says what happened and, where it helps, what was expected, what was received
 and what to do.  A `StepError` says when (time and step number); a run that ended half-way
-hands over what it has in ``error.partial``.
+hands over what it has in ``error.partial``.  `UnstableStep` is a warning (a `UserWarning`).
 """
 
 from __future__ import annotations
@@ -177,3 +177,7 @@ class Interrupted(TautError, KeyboardInterrupt):
 
 class FileError(TautError):
     """A file that cannot be read or written."""
+
+
+class UnstableStep(UserWarning):
+    """A step beyond the limit of stability of an explicit scheme: a warning, not an error."""

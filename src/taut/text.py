@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Sequence
+from html import escape
 
 
 def columns(text: str) -> int:
@@ -22,3 +23,26 @@ def aligned(rows: Iterable[Sequence[object]], head: bool = False) -> list[str]:
         + "  ".join(c + " " * (w - columns(c)) for c, w in zip(row, widths, strict=True)).rstrip()
         for row in cells
     ]
+
+
+class Sheet:
+    """What has a `title` and `rows` of text, as it prints and as a notebook shows it."""
+
+    def title(self) -> str:
+        raise NotImplementedError
+
+    def rows(self) -> list[tuple[str, ...]]:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return "\n".join([self.title(), *aligned(self.rows())])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        cells = "".join(
+            "<tr>" + "".join(f"<td style='text-align:left'>{escape(x)}</td>" for x in row) + "</tr>"
+            for row in self.rows()
+        )
+        return f"<table><caption>{escape(self.title())}</caption>{cells}</table>"

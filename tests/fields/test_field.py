@@ -7,8 +7,7 @@ from scipy.integrate import solve_ivp
 
 import taut
 from taut import lie
-from taut.errors import InputError
-from taut.march.fields import UnstableStep
+from taut.errors import InputError, UnstableStep
 
 schemes = pytest.mark.parametrize("method", ["poisson", "hamel"])
 g, m = taut.coordinates("gamma mu")

@@ -8,9 +8,8 @@ import pytest
 import sympy as sp
 
 import taut
-from taut.errors import InputError, StepError
+from taut.errors import InputError, StepError, UnstableStep
 from taut.march import field_run
-from taut.march.fields import UnstableStep
 from taut.march.limits import stable_step
 from taut.methods.fields import Poisson
 

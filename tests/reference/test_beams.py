@@ -16,7 +16,6 @@ from scipy.optimize import minimize_scalar
 
 import taut
 from taut.lie import SO3
-from taut.march.fields import UnstableStep
 
 t = taut.t
 SCHEMES = ("poisson", "hamel", "variational")
@@ -171,7 +170,7 @@ def test_a_step_load_makes_a_sawtooth(method):
     """d'Alembert's solution at the nodes if a wave goes one edge in one step."""
     step = 0.5 / 50 / np.sqrt(2.5)
     with warnings.catch_warnings():  # it is the limit, of which the estimate may stay just below
-        warnings.simplefilter("ignore", UnstableStep)
+        warnings.simplefilter("ignore", taut.UnstableStep)
         run = taut.simulate(bar(50), duration=500 * step, step=step, method=method)
     moved = run.positions[:, -1, 1] - 0.5
     np.testing.assert_allclose(moved, sawtooth(run.t), rtol=0, atol=1e-13)

@@ -20,7 +20,7 @@ from taut.kernel.newton_code import LIMIT
 from taut.march import loop
 from taut.march.trajectory import Trajectory
 from taut.march.tuned import energy_error
-from taut.text import aligned
+from taut.text import Sheet
 
 EPS = np.finfo(float).eps
 SAMPLES = 32
@@ -30,8 +30,8 @@ NAME = 40  # characters of a quantity that are shown
 LONG = 100_000  # steps after which a run counts as long
 
 
-@dataclass(frozen=True)
-class Certificate:
+@dataclass(frozen=True, repr=False)
+class Certificate(Sheet):
     """Facts measured on a run; ``print`` it, or take ``to_dict()``.
 
     Attributes
@@ -354,20 +354,6 @@ class Certificate:
             f"{run.method.label}, {many}{self.steps} steps of {run.step:g}{short}: "
             f"{run.wall_time:.3g} s ({speed:.0f} ns per step)"
         )
-
-    def __str__(self) -> str:
-        return "\n".join([self.title(), *aligned(self.rows())])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        cells = "".join(
-            "<tr>" + "".join(f"<td style='text-align:left'>{escape(x)}</td>" for x in row) + "</tr>"
-            for row in self.rows()
-        )
-        return f"<table><caption>{escape(self.title())}</caption>{cells}</table>"
 
 
 def _percent(share: float, sign: str = "") -> str:

@@ -17,14 +17,14 @@ from taut.diagnose.drift import Drift
 from taut.lie import SE3
 from taut.march.field_trajectory import FieldTrajectory
 from taut.march.loop import BOOKS
-from taut.text import aligned
+from taut.text import Sheet
 
 ROUND_OFF = 1e3 * EPS  # of the sum of the parts that a momentum is made of, per √steps beyond 10⁴
 SAMPLES = 64  # states at which strain and configuration are compared
 
 
-@dataclass(frozen=True)
-class FieldCertificate:
+@dataclass(frozen=True, repr=False)
+class FieldCertificate(Sheet):
     """Facts measured on a run of a field or of beams.
 
     Attributes
@@ -145,20 +145,6 @@ class FieldCertificate:
             f"{run.method.name}, {nodes} nodes × {self.steps} steps of {run.step:g}{short}: "
             f"{run.wall_time:.3g} s ({1e6 * each:.3g} µs per step)"
         )
-
-    def __str__(self) -> str:
-        return "\n".join([self.title(), *aligned(self.rows())])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        cells = "".join(
-            "<tr>" + "".join(f"<td style='text-align:left'>{escape(x)}</td>" for x in row) + "</tr>"
-            for row in self.rows()
-        )
-        return f"<table><caption>{escape(self.title())}</caption>{cells}</table>"
 
 
 def certify(run: FieldTrajectory) -> FieldCertificate:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from taut.errors import InputError, StepError, number
+from taut.errors import InputError, StepError, UnstableStep, number
 from taut.fields.beam import Beam
 from taut.fields.beams import Beams
 from taut.fields.field import Field
@@ -30,10 +30,6 @@ from taut.methods.fields.base import Scheme
 
 SAFE = 0.5  # of the limit of stability: the step that is taken when none is given
 ROUNDED = 1 + 1e-9  # a step that is the limit is not beyond it
-
-
-class UnstableStep(UserWarning):
-    """A step beyond the limit of stability of an explicit scheme."""
 
 
 def simulate_field(
