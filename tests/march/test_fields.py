@@ -1,5 +1,6 @@
 """Runs of fields and beams: steps, what is kept, going on, interruptions, errors half-way."""
 
+import itertools
 import subprocess
 import sys
 
@@ -539,3 +540,46 @@ def test_momenta_and_energy_of_a_run(rng):
         0.5 * 0.125 * np.sum(stress * run.strain[row]), rel=1e-13
     )
     assert run.energy[row] == pytest.approx(run.kinetic[row] + run.potential[row], rel=1e-15)
+
+
+# ---- damping ---------------------------------------------------------------------------------
+
+DAMPED_ENDS = {
+    "clamped": ("clamped", "free"),
+    "roller": ("pinned", taut.End("roller", axis=(1, 3, 0.5))),
+    "moved clamp": (
+        taut.End(
+            "clamped",
+            position=(0.05 * sp.sin(9 * taut.t), 0, 0),
+            rotation=(taut.t, 0, 0.5 * taut.t),
+        ),
+        "free",
+    ),
+    "moved pin": (taut.End("pinned", position=(0, 0.03 * sp.sin(9 * t), t**2)), "free"),
+}
+
+
+def damped_run(ends, method, step):
+    soft = SOFT | {"section": taut.Square(0.1), "young": 1e6}
+    beam = taut.Beam(1.0, **soft, ends=ends, gravity=(0, 2.0, -5.0), damping=2e-3)
+    beam.load(at="tip", force=(sp.cos(20 * t), 0, 2), moment=(0, 0.1, 0))
+    v0 = np.zeros((9, 6))
+    v0[:, 0], v0[:, 5] = 1 - np.cos(np.pi * beam.places), 0.5 * np.sin(np.pi * beam.places)
+    return taut.simulate(beam, v0=v0, duration=0.2, step=step, method=method, project=True)
+
+
+@pytest.mark.parametrize("method", ["poisson", "hamel", "variational"])
+@pytest.mark.parametrize("ends", DAMPED_ENDS.values(), ids=DAMPED_ENDS)
+def test_damping_between_steps_is_of_second_order(ends, method):
+    """Places, velocities and the balance of energy; the limit is near that of implicit steps."""
+    runs = [damped_run(ends, method, h) for h in (4e-4, 2e-4, 1e-4)]
+    for name in ("positions", "velocity"):
+        last = [getattr(run, name)[-1] for run in runs]
+        gaps = [np.linalg.norm(a - b) for a, b in itertools.pairwise(last)]
+        assert np.log2(gaps[0] / gaps[1]) == pytest.approx(2, abs=0.1)
+    exact = damped_run(ends, "implicit", 1e-4)
+    away = np.abs(exact.positions - runs[-1].positions).max()
+    near = 1e-3 if method == "variational" else 0.03  # strains that are not those of the poses
+    assert away < near * np.abs(exact.positions - exact.positions[0]).max()
+    bands = [run.certificate.energy.band for run in runs]
+    assert bands[2] < bands[1] / 3

@@ -335,6 +335,10 @@ class Node(Place):
             power = power + ca.dot(against[which], mean[which])
         self._sums.append(power)
 
+    def weigh(self, seen: SX) -> None:
+        """Count the same with a momentum as it is shown."""
+        self.now(self._settled(self.entered(seen)))
+
     def _mean_velocity(self, momentum: SX) -> SX:
         """The velocity of a moved node at the time of the strains."""
         return 0.5 * (self._guided(self.velocity(momentum)) + self._old)

@@ -2,8 +2,8 @@
 
 A `Strand` lays the numbers out (what is the same everywhere goes into slots), sorts the nodes into
 classes by what is special about them, and compiles for a scheme one sweep per class: `begin`,
-`shown` and `node` over nodes, `pull` and `edge` over edges.  A list of calls (address, first, last)
-is then all that the march needs.
+`shown`, `weighed` (the energy of what is shown) and `node` over nodes, `pull` and `edge` over
+edges.  A list of calls (address, first, last) is then all that the march needs.
 """
 
 from __future__ import annotations
@@ -140,6 +140,8 @@ def _text(medium: Medium, layout: Layout, stride: int, scheme: Scheme, stage: st
                 seen = scheme.shown(place)
                 place.write(SEEN, place.shown(seen))
                 place.now(seen)
+            elif stage == "weighed":
+                place.weigh(place.read(SEEN))
             else:
                 scheme.node(place)
         _TEXTS[key] = sweep_code(place.sweep(), lanes(), stride)

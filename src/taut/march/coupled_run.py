@@ -11,6 +11,7 @@ from taut.fields.mesh import Mesh
 from taut.kernel.implicit_code import sweeps_of
 from taut.kernel.strand import SEEN, Strand, rigid
 from taut.kernel.sweep_code import MARGIN
+from taut.lie import SO3
 from taut.march import coupled_loop, field_loop as loop
 from taut.march.codes import FAILURES
 from taut.march.coupled import FACTORS, ITERATIONS, MADE, NOTES
@@ -19,6 +20,7 @@ from taut.march.field_run import FieldRun
 from taut.march.finish import SUMS
 from taut.march.implicit_plan import coupling_of, layout_of, room_of, special_of
 from taut.march.loop import BLOCK_LENGTH, BOOKS, OK, SHORTEST, SIZE
+from taut.march.motions import spin, velocity
 from taut.march.plan import Plan
 from taut.methods.fields.base import Scheme
 
@@ -86,9 +88,28 @@ class CoupledRun(FieldRun):
         zeta = strand.view("zeta")
         self._aimed(t - h, k)
         self.aims.start(strand, h)
+        self._moving(t)
         strand.view("last")[:] = zeta
         strand.view("change")[:] = 0.0
         self.energies[:] = self._energies()
+
+    def _moving(self, t: float) -> None:
+        """Give moved ends the momenta that they have at a time."""
+        mesh, mu = self.mesh, self.strand.view("mu")
+        assert mesh is not None
+        now = np.array([t])
+        for hold in mesh.holds:
+            if not hold.end.moved:
+                continue
+            node, inertia = hold.node, mesh.inertia[hold.node]
+            found = np.linalg.solve(inertia, mu[:, node])
+            turn = SO3.from_quaternion(self.strand.view("turn")[:, node])
+            found[3:] = velocity(hold, now)[0] @ turn
+            if hold.end.kind == "clamped":
+                found[:3] = spin(hold, mesh, now)[0]
+            if not np.all(np.isfinite(found)):  # it starts with a jump
+                found = self.strand.view("zeta")[:, node]
+            mu[:, node] = inertia @ found
 
     def _energies(self) -> tuple[float, float]:
         """Kinetic and elastic energy together, and that of the weight."""
@@ -108,8 +129,6 @@ class CoupledRun(FieldRun):
         return float(kinetic + elastic), -float(weight @ (heavy @ mesh.gravity))
 
     def _frames(self) -> np.ndarray:
-        from taut.lie import SO3
-
         return SO3.from_quaternion(self.strand.view("turn").T)
 
     def opened(self) -> None:

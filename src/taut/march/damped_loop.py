@@ -33,6 +33,7 @@ def march(
     aims,
     damper,
     due,
+    again,
     books,
     energies,
     store,
@@ -41,18 +42,23 @@ def march(
     clock,
     margin,
 ):
-    """Make steps; see `taut.march.field_loop.march`."""
+    """Make steps; see `taut.march.field_loop.march`.
+
+    Parameters
+    ----------
+    stages : five arrays of (address, first, last)
+        What is shown, its energy, what is begun from, nodes, edges.
+    damper, due : see `Damper`
+    again : (int, int, int)
+        First rows of what is shown and of what is carried, and how many they are.
+    """
     rows, origin, par, nodes = strand
     joints, turns, halo_nodes, halo_edges = ties
     t0, h, first, count, every = clock
-    show, move, bend = stages
+    show, weigh, begin, move, bend = stages
     stride, sums = rows.shape[1], np.zeros(4)
     for k in range(first, first + count):
         t = t0 + k * h
-        if due[0] == 1.0:
-            if damped(rows, books, damper) != 0:
-                return k - first, row, UNDAMPED, 0
-            due[0] = 0.0
         bad = loaded(rows, t, *loads)
         if bad >= 0:
             return k - first, row, BAD_LOAD, bad
@@ -60,18 +66,26 @@ def march(
         if bad >= 0:
             return k - first, row, BAD_AIM, bad
         gathered(rows, joints, turns, margin)
-        sums[:] = 0.0  # between both halves of the damping
         failed = swept(show, origin, stride, par.ctypes.data, sums.ctypes.data)
         if failed >= 0:
             return k - first, row, UNSOLVED, failed
+        if due[0] == 1.0 and damped(rows, books, damper) != 0:
+            return k - first, row, UNDAMPED, 0
         if k % every == 0:
             stored(rows, margin, nodes, layout, store[row])
             row += 1
+        sums[:] = 0.0
+        swept(weigh, origin, stride, par.ctypes.data, sums.ctypes.data)
         if noted(books, sums[0] + energies[0], sums[1], h):
             return k - first, row, BLOWN_UP, 0
         if damped(rows, books, damper) != 0:
             return k - first, row, UNDAMPED, 0
-        failed = swept(move, origin, stride, par.ctypes.data, sums.ctypes.data)
+        seen, mu, size = again
+        for r in range(size):
+            rows[mu + r] = rows[seen + r]
+        failed = swept(begin, origin, stride, par.ctypes.data, sums.ctypes.data)
+        if failed < 0:
+            failed = swept(move, origin, stride, par.ctypes.data, sums.ctypes.data)
         if failed >= 0:
             return k - first, row, UNSOLVED, failed
         copied(rows, halo_nodes)

@@ -6,7 +6,7 @@ import numpy as np
 
 from taut.errors import StepError
 from taut.fields.mesh import Mesh
-from taut.kernel.strand import Strand
+from taut.kernel.strand import SEEN, Strand
 from taut.kernel.sweep_code import MARGIN
 from taut.march import damped_loop
 from taut.march.damper import Damper, damped
@@ -24,7 +24,10 @@ class DampedRun(FieldRun):
         self, strand: Strand, scheme: Scheme, plan: Plan, mesh: Mesh, *, going_on: bool = False
     ) -> None:
         super().__init__(strand, scheme, plan, mesh, going_on=going_on)
+        self.calls["weighed"] = strand.calls(scheme, "weighed")
         self.damper = Damper(strand, mesh, scheme, plan.step)
+        rows = strand.layout.rows
+        self.again = (rows[SEEN][0], *rows["mu"])
 
     @property
     def carried(self) -> list[np.ndarray]:
@@ -38,12 +41,13 @@ class DampedRun(FieldRun):
         strand = self.strand
         return damped_loop.march(
             (strand.rows, strand.origin, strand.par, strand.count),
-            (self.calls["shown"], self.calls["node"], self.calls["edge"]),
+            tuple(self.calls[x] for x in ("shown", "weighed", "begin", "node", "edge")),
             (self.joints, self.turns, *self.halo),
             self.loads.given,
             self.aims.given,
             self.damper.given,
             self.damper.due,
+            self.again,
             self.books,
             self.energies,
             store,
@@ -53,20 +57,25 @@ class DampedRun(FieldRun):
             MARGIN,
         )
 
-    def _completed(self, k: int) -> None:
-        """The second half of the damping of the last step."""
+    def _shown(self, t: float, k: int) -> np.ndarray:
+        """The state before step k, with the second half of the damping of the step before it."""
+        super()._shown(t, k)
         if self.damper.due[0] == 1.0:
             if damped(self.strand.rows, self.books, self.damper.given) != 0:
                 raise self._undamped(k)
             self.damper.due[0] = 0.0
-
-    def _shorter(self, store: np.ndarray, row: int, k: int):
-        self._completed(k)
-        return super()._shorter(store, row, k)
+        return self._swept("weighed", t, k)
 
     def _last(self, store: np.ndarray, row: int, k: int) -> int:
-        self._completed(k)
-        return super()._last(store, row, k)
+        """Keep the last state; a run that goes on makes it once more, from the same numbers."""
+        books, carried = self.books, [x.copy() for x in self.carried]
+        self.books = books.copy()
+        try:
+            return super()._last(store, row, k)
+        finally:
+            self.books = books
+            for target, kept in zip(self.carried, carried, strict=True):
+                target[:] = kept
 
     def _undamped(self, k: int) -> StepError:
         t = self.plan.t0 + k * self.plan.step

@@ -1,8 +1,14 @@
 """Damping of beams between the steps of explicit schemes, half of it before and half after.
 
-The damping step has rows of its own: momenta, strains and rotations are handed to it, and momenta
-come back.  Every step of length h is preceded by damping over h/2, and followed by as much before
-its state is shown; so the whole is symmetric, and of second order.
+With Ψ a step of the scheme, from momenta at the time of one state to those of the next, and D
+damping at fixed poses, a step is
+
+    D(h/2) Ψ(h) D(h/2),
+
+symmetric, and of second order as Ψ is.  Schemes carry other momenta than those of a state: `shown`
+leads from one to the other and `begin` back (see `taut.methods.fields.base`), so that a state is
+shown, damped, stored, damped, and begun from.  The damping step has rows of its own: momenta,
+strains and rotations are handed to it, and momenta come back.
 """
 
 from __future__ import annotations
@@ -12,7 +18,7 @@ from numba import njit
 
 from taut.fields.mesh import Mesh
 from taut.kernel.implicit_code import DAMPING_ROWS, sweeps_of
-from taut.kernel.strand import Strand, rigid
+from taut.kernel.strand import SEEN, Strand, rigid
 from taut.kernel.sweep_code import MARGIN
 from taut.march.coupled import NOTES
 from taut.march.damping import damp
@@ -22,24 +28,25 @@ from taut.march.special import PATH
 from taut.methods.fields.base import Scheme
 from taut.methods.fields.damping import Damping
 
-HANDED = ("mu", "chi", "turn")
+HANDED = {SEEN: "mu", "chi": "chi", "turn": "turn"}
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def damped(rows, books, given):
-    """Damp the momenta in `rows`; 0, or why it could not be done."""
-    coupling, special, own, par, room, notes, table, moved = given
+    """Damp the momenta that are shown in `rows`; 0, or why it could not be done."""
+    coupling, special, own, par, room, notes, table, columns, moved, compliance = given
     count = coupling.unknown.shape[0]
     for i in range(table.shape[0]):
         for r in range(table[i, 2]):
             for j in range(MARGIN, MARGIN + count):
                 own[table[i, 1] + r, j] = rows[table[i, 0] + r, j]
     for i in range(moved.shape[0]):  # their velocities are given
-        hold, j, zeta, turn = moved[i]
+        hold, j, turn = moved[i]
+        zeta = compliance[i] @ rows[table[0, 0] : table[0, 0] + 6, j].copy()
         for r in range(6):
-            special.given[hold, r] = rows[zeta + r, j]
+            special.given[hold, r] = zeta[r]
         if special.kind[hold] == PATH:
-            q, v, w = rows[turn : turn + 4, j], rows[zeta + 3 : zeta + 6, j], np.empty(3)
+            q, v, w = rows[turn : turn + 4, j], zeta[3:], np.empty(3)
             for r in range(3):
                 a, b = (r + 1) % 3, (r + 2) % 3
                 w[r] = q[1 + a] * v[b] - q[1 + b] * v[a] + q[0] * v[r]
@@ -49,8 +56,8 @@ def damped(rows, books, given):
     code, lost = damp(coupling, special, own, par, room, notes)
     if code == 0:
         for r in range(table[0, 2]):
-            for j in range(MARGIN, MARGIN + count):
-                rows[table[0, 0] + r, j] = own[table[0, 1] + r, j]
+            for k in range(columns.shape[0]):
+                rows[table[0, 0] + r, columns[k]] = own[table[0, 1] + r, columns[k]]
         books[WORK] -= lost
         books[GROSS] += abs(lost)
     return code
@@ -80,16 +87,16 @@ class Damper:
         self.notes, self.due = np.zeros(len(NOTES)), np.zeros(1)
         there, here = layout.rows, strand.layout.rows
         self.table = np.array(
-            [(here[x][0], there[x][0], here[x][1]) for x in HANDED], dtype=np.int64
+            [(here[x][0], there[y][0], here[x][1]) for x, y in HANDED.items()], dtype=np.int64
         )
+        self.columns = np.array(
+            [MARGIN + j for _, first, last in strand.classes for j in range(first, last)]
+        )
+        moved = [(k, hold.node) for k, hold in enumerate(mesh.holds) if hold.end.moved]
         self.moved = np.array(
-            [
-                (k, MARGIN + hold.node, here["zeta"][0], here["turn"][0])
-                for k, hold in enumerate(mesh.holds)
-                if hold.end.moved
-            ],
-            dtype=np.int64,
-        ).reshape(-1, 4)
+            [(k, MARGIN + node, here["turn"][0]) for k, node in moved], dtype=np.int64
+        ).reshape(-1, 3)
+        self.compliance = np.linalg.inv(mesh.inertia[[node for _, node in moved]])
         self.span(h)
 
     def span(self, h: float) -> None:
@@ -108,7 +115,9 @@ class Damper:
             self.room,
             self.notes,
             self.table,
+            self.columns,
             self.moved,
+            self.compliance,
         )
 
     @property

@@ -203,14 +203,18 @@ class FieldRun:
             MARGIN,
         )
 
+    def _shown(self, t: float, k: int) -> np.ndarray:
+        """Show the state before step k; its kinetic energy and the power of what acts."""
+        loop.gathered(self.strand.rows, self.joints, self.turns, MARGIN)
+        return self._swept("shown", t, k)
+
     def _shorter(self, store: np.ndarray, row: int, k: int) -> tuple[int, BaseException | None]:
         """The last step, number k, by a fresh start with a smaller one; the next row."""
         plan, strand = self.plan, self.strand
         t = plan.t0 + k * plan.step
         self._loaded(t, k)
         self._aimed(t + plan.step, k)
-        loop.gathered(strand.rows, self.joints, self.turns, MARGIN)
-        self._swept("shown", t, k)
+        self._shown(t, k)
         self.begin(strand.view(SEEN).T.copy(), plan.end_step, t, k)
         kept = k % plan.every == 0
         where = store[row:] if kept else np.empty((1, *store.shape[1:]))
@@ -223,8 +227,7 @@ class FieldRun:
         t = float(plan.times(np.array([k]))[0])
         self._loaded(t, k)
         self._aimed(t + (plan.end_step if k == plan.last else plan.step), k)
-        loop.gathered(strand.rows, self.joints, self.turns, MARGIN)
-        sums = self._swept("shown", t, k)
+        sums = self._shown(t, k)
         self.final = self.books.copy()
         loop.noted(self.final, sums[0] + self.energies[0], sums[1], plan.step)
         loop.stored(strand.rows, MARGIN, strand.count, self.layout, store[row])

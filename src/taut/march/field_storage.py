@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     from taut.march.field_trajectory import FieldTrajectory
 
@@ -29,11 +31,16 @@ def to_xarray(run: FieldTrajectory) -> Any:
     if run.mesh is not None:
         data["positions"] = (("t", "node", "space"), run.positions)
         data["frames"] = (("t", "node", "space", "axis"), run.frames)
+    held = {} if run.mesh is None else run.reactions
+    if held:
+        data["reactions"] = (("t", "held", "component"), np.stack([*held.values()], axis=1))
     coords = {
         "t": run.t,
         "s": (("node",), places),
         "component": list(SIX) if run.mesh is not None else [str(i + 1) for i in range(n)],
     }
+    if held:
+        coords["held"] = list(held)
     return xarray.Dataset(data, coords=coords, attrs=attributes(run))
 
 

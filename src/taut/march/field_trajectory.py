@@ -150,6 +150,14 @@ class FieldTrajectory:
         """In space about the origin, shape (N, 3)."""
         return self.spatial_momentum[:, :3]
 
+    @cached_property
+    def reactions(self) -> dict[int, np.ndarray]:
+        """Moment about the node and force, in space, by which each held node is held: (N, 6)."""
+        from taut.march.reactions import reactions_of
+
+        self._of_beams(self._places, "reactions")
+        return reactions_of(self)
+
     # ---- views from further up ---------------------------------------------------------------
 
     @cached_property

@@ -72,7 +72,7 @@ def applied_at(mesh: Mesh, time: float) -> Applied:
         given = (hold.end.rotation, hold.end.position)
         for part, what, entries in zip((0, 3), ("rotation", "position"), given, strict=True):
             if entries is not None:
-                row = [float(_values(x, np.zeros(1), time)[0]) for x in entries]
+                row = [float(values_of(x, np.zeros(1), time)[0]) for x in entries]
                 _check(mesh, f"the {what} of an end", np.array([row]), [hold.node], time)
                 found.moved[k, part : part + 3] = row
     found.gravity[:] = mesh.gravity
@@ -82,14 +82,14 @@ def applied_at(mesh: Mesh, time: float) -> Applied:
 def _numbers(mesh: Mesh, load: Load, nodes: Any, time: float) -> np.ndarray:
     """Moments and forces at nodes, shape (len(nodes), 6)."""
     places = mesh.s[nodes]
-    found = np.stack([_values(x, places, time) for x in load.wrench], axis=1)
+    found = np.stack([values_of(x, places, time) for x in load.wrench], axis=1)
     for what, part in (("moment", found[:, :3]), ("force", found[:, 3:])):
         _check(mesh, f"a {what}", part, nodes, time)
     return found
 
 
-def _values(expression: sp.Expr, places: np.ndarray, time: float) -> np.ndarray:
-    """An expression of s and t at places; NaN where it is not a real number."""
+def values_of(expression: sp.Expr, places: np.ndarray, time: float | np.ndarray) -> np.ndarray:
+    """An expression of s and t at places, or at places and times; NaN where it is not real."""
     if expression.is_Number:
         return np.full(len(places), float(expression))
     function = sp.lambdify((s, t), expression, "numpy")
