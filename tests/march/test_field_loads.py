@@ -85,3 +85,16 @@ def test_a_load_of_s_wants_to_be_spread():
         beam.load(force=(0, 0, taut.s))
     with pytest.raises(taut.ModelError, match=r"contains k\n(.*\n)*.*in the place of parameters"):
         beam.load(at="all", force=(0, 0, sp.Symbol("k") * taut.s))
+
+
+@pytest.mark.parametrize("follower", [True, False])
+@pytest.mark.parametrize("size", [1, sp.sin(3 * t) ** 2])
+def test_work_on_joined_beams_is_counted_once(size, follower):
+    """A load along the second beam, whose first node follows that of the post."""
+    stuff = {"inertia": [0.01, 0.02, 0.01, 1, 1, 1], "stiffness": [0.5, 0.5, 0.5, 60, 80, 60]}
+    post = taut.Beam(1, frame=(0, 0, 1), ends=("clamped", "free"), nodes=9, **stuff)
+    arm = taut.Beam(1, at=(0, 0, 1), frame=(1, 0, 0), nodes=9, **stuff)
+    arm.load(at="all", force=(0.1 * size, 0.1 * size, -0.2 * size), follower=follower)
+    run = taut.simulate(taut.Beams([post, arm]), duration=1.0, step=1e-2, method="implicit")
+    assert run.certificate.energy.work > 1e-3
+    assert run.certificate.energy.band < 1e-14

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_bvp, solve_ivp
 from scipy.optimize import brentq, fsolve
+from scipy.special import ellipk
 
 import taut
 
@@ -376,3 +377,22 @@ def test_a_body_at_the_tip(ratio):
     roots = [brentq(equation, *x) for x in ((0.1, 2.0), (3.5, 4.6))]
     found = [taut.modes(column(n).body(mass=ratio), 6).frequencies[[0, 2]] for n in (21, 41)]
     np.testing.assert_allclose(better(*found), np.square(roots), rtol=5e-5)
+
+
+@pytest.mark.parametrize("how", [{}, {"steps": 40}, {"arc_length": True}], ids=str)
+@pytest.mark.parametrize("slender", [1e2, 1e5])
+def test_a_column_buckles_towards_its_side_load(slender, how):
+    """Clamped, pressed by 1.5 times Euler's load: the elastica, whatever the stretch.
+
+    With p = sin(α/2), α the slope of the tip, P L² = K(p)² EI, and the sideways motion of the tip
+    is 2p L/K(p).
+    """
+    press = 1.5 * (np.pi / 2) ** 2
+    stiff = [1, 1, 1, slender * 1e2, slender * 1e2, slender * 1e2]
+    column = taut.Beam(1.0, inertia=np.ones(6), stiffness=stiff, nodes=41, ends=("clamped", "free"))
+    rest = taut.equilibrium(column.load(force=(1e-3, -press, 0)), **how)
+    p = brentq(lambda x: ellipk(x * x) - np.sqrt(press), 1e-3, 0.999)
+    assert rest.load_factor == 1.0
+    assert rest.stable
+    assert rest.tip[0] == pytest.approx(2 * p / ellipk(p * p), abs=2e-3)
+    assert len(rest.path) < 200

@@ -41,7 +41,7 @@ class Loads:
         self._maps = [_map_of(group) for group in groups]
         found, places, where = [], [], []
         for group, made in zip(groups, self._maps, strict=True):
-            nodes = [None] if group[0].node is not None else range(*group[0].span)  # type: ignore
+            nodes = [None] if group[0].node is not None else _along(mesh, group[0])  # type: ignore
             found.append((made.address, len(nodes), len(group)))
             for node in nodes:
                 at = (0.0, 1.0) if node is None else (mesh.s[node], mesh.weight[node])  # type: ignore
@@ -71,6 +71,12 @@ class Loads:
 
 def _row(load: Load) -> str:
     return "follower" if load.follower else "dead"
+
+
+def _along(mesh: Mesh, load: Load) -> list[int]:
+    """The nodes on which a load is spread; the mesh has put what acts on followers on leaders."""
+    led = {joint.follower for joint in mesh.joints}
+    return [node for node in range(*load.span) if node not in led]  # type: ignore[misc]
 
 
 def _map_of(loads: list[Load]) -> CompiledMap:
@@ -159,7 +165,7 @@ def _posed(end: Any, place: np.ndarray, turn: np.ndarray, t: SX) -> SX:
 
 
 def _steady(strand: Strand, mesh: Mesh, load: Load) -> None:
-    places = [load.node] if load.node is not None else range(*load.span)  # type: ignore[misc]
+    places = [load.node] if load.node is not None else _along(mesh, load)
     rows = strand.view(_row(load))
     for node in places:
         here = {s: float(mesh.s[node])}

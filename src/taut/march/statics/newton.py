@@ -44,14 +44,11 @@ class Solved:
     iterations : int
     precision : float
         The size of the last step: radians, or displacement over the length of the beams.
-    expected : ndarray, shape (N, 6), optional
-        The first step: where the tangent of the start led.
     """
 
     state: State
     iterations: int
     precision: float
-    expected: np.ndarray | None = None
 
 
 class Linear:
@@ -161,7 +158,6 @@ class Newton:
     def solve(self, state: State, applied: Applied) -> Solved:
         """The equilibrium near a state; `Failed` says why there is none."""
         sizes: list[float] = []
-        first: np.ndarray | None = None
         with np.errstate(all="ignore"):
             for iteration in range(LIMIT):
                 try:
@@ -169,9 +165,8 @@ class Newton:
                     there = not linear.offset.any()
                     if there and np.all(np.abs(linear.residual) <= linear.noise):
                         last = sizes[-1] if sizes else 0.0
-                        return Solved(self.settled(state), iteration, last, first)
+                        return Solved(self.settled(state), iteration, last)
                     eta = linear.freedoms.nodal(linear.solve(linear.right)) + linear.offset
-                    first = eta if first is None else first
                     sizes.append(self.size(eta))
                     if diverges(sizes):
                         break
@@ -181,7 +176,7 @@ class Newton:
                 least = min(sizes[-4:-1], default=np.inf)
                 stalled = len(sizes) > 4 and sizes[-1] > 0.3 * least and sizes[-1] < STALLED
                 if sizes[-1] <= self.tolerance or stalled:
-                    return Solved(self.settled(state), iteration + 1, sizes[-1], first)
+                    return Solved(self.settled(state), iteration + 1, sizes[-1])
         raise Failed(f"Newton's method did not converge in {len(sizes)} iterations")
 
     def still(self, state: State) -> Solved:

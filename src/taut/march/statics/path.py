@@ -36,6 +36,7 @@ TURN = 1.5  # radians that an end is turned by in one step
 FIRST = 0.05  # load factor of the first step along an arc
 QUICK = 5  # iterations after which a step along an arc is as long as it should be
 SHORTEST = 1e-8  # of the first step along an arc
+LONGEST = 0.01  # of the length of the beams: a step along an arc, unless the first one is longer
 MANY = 500  # steps along an arc, unless a number is given
 
 
@@ -83,8 +84,7 @@ def load_steps(way: Way, stages: list[Stage], steps: int | None, progress: Progr
             aim = mark if aim > mark - 1e-9 else aim
             try:
                 found = way.stage(aim, way.newton.solve(last.solved.state, way.at(aim)))
-                sure = aim - last.load_factor <= SURE and _as_expected(way, last, found)
-                if _change(found, last) and not sure:
+                if _change(found, last) and not _believed(way, last, found):
                     raise Failed("stability changes: this may be another path")
             except Failed as error:
                 step = (aim - last.load_factor) / 2
@@ -107,11 +107,26 @@ def _change(one: Stage, other: Stage) -> int:
     return abs(one.falling - other.falling)
 
 
-def _as_expected(way: Way, last: Stage, found: Stage) -> bool:
-    """Whether the motion between two stages is what the tangent of the first one says."""
-    arc, expected = Arc(way.newton, last.solved.state), found.solved.expected
-    motion = _motion(last.solved.state.pose, found.solved.state.pose)
-    return expected is not None and arc.length(motion - expected) <= EXPECTED * arc.length(motion)
+def _believed(way: Way, last: Stage, found: Stage) -> bool:
+    """Whether stability changes on the way: the step is short, and goes where the tangent leads."""
+    factor, more = last.load_factor, found.load_factor - last.load_factor
+    if more > SURE:
+        return False
+    linear = Linear(way.newton, last.solved.state, way.at(factor))
+    return _as_expected(way, last, found, more * _ahead(way, linear, factor))
+
+
+def _as_expected(way: Way, last: Stage, found: Stage, expected: np.ndarray) -> bool:
+    """Whether the motion between two stages is the expected one."""
+    state = last.solved.state
+    arc, motion = Arc(way.newton, state), _motion(state.pose, found.solved.state.pose)
+    return arc.length(motion - expected) <= EXPECTED * arc.length(motion)
+
+
+def _ahead(way: Way, linear: Linear, factor: float) -> np.ndarray:
+    """Where the tangent of an equilibrium leads, per load factor."""
+    right, ends = _pushed(way, linear, factor)
+    return linear.freedoms.nodal(linear.solve(right)) + ends
 
 
 def _growth(iterations: int) -> float:
@@ -177,8 +192,7 @@ def arc_steps(way: Way, stages: list[Stage], steps: int | None, progress: Progre
     while len(stages) <= (MANY if steps is None else steps):
         try:
             linear = Linear(newton, state, way.at(factor))
-            right, ends = _pushed(way, linear, factor)
-            ahead = linear.freedoms.nodal(linear.solve(right)) + ends
+            ahead = _ahead(way, linear, factor)
         except (Failed, HalfTurn) as error:
             raise Stuck(str(error)) from error
         arc = Arc(newton, state)
@@ -192,7 +206,8 @@ def arc_steps(way: Way, stages: list[Stage], steps: int | None, progress: Progre
             part = sign * length / speed
             after, solved = _along(way, state, factor, arc, length, part * ahead, part)
             found = way.stage(after, solved)
-            if _change(found, stages[-1]) and not _as_expected(way, stages[-1], found):
+            expected = part * ahead
+            if _change(found, stages[-1]) and not _as_expected(way, stages[-1], found, expected):
                 raise Failed("stability changes: this may be another path")
             if (factor - 1) * (after - 1) <= 0:  # 1 lies on the way
                 last = newton.solve(solved.state, way.end)
@@ -212,7 +227,7 @@ def arc_steps(way: Way, stages: list[Stage], steps: int | None, progress: Progre
             return
         state, factor = solved.state, after
         length *= float(np.clip(np.sqrt(QUICK / max(solved.iterations, 1)), 0.5, 1.5))
-        length = min(length, 4 * first)
+        length = min(length, max(4 * first, LONGEST * newton.balance.length))
     if steps is None:
         raise Stuck(f"the load factor was not 1 after {MANY} steps")
 
@@ -221,7 +236,7 @@ def _along(
     way: Way, state: State, factor: float, arc: Arc, length: float, eta: np.ndarray, more: float
 ) -> tuple[float, Solved]:
     """The equilibrium at a distance, from a first motion η and a change of the load factor."""
-    newton, sizes, expected = way.newton, [], eta
+    newton, sizes = way.newton, []
     state, factor = moved(newton.balance, state, eta), factor + more
     for iteration in range(LIMIT):
         linear = Linear(newton, state, way.at(factor))
@@ -238,7 +253,7 @@ def _along(
             break
         state, factor = moved(newton.balance, state, eta), factor + change
         if sizes[-1] <= newton.tolerance:
-            return factor, Solved(newton.settled(state), iteration + 1, sizes[-1], expected)
+            return factor, Solved(newton.settled(state), iteration + 1, sizes[-1])
     raise Failed("Newton's method did not converge along the arc")
 
 
