@@ -3,6 +3,7 @@
 import itertools
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import sympy as sp
 
 import taut
 from taut.errors import InputError, StepError, UnstableStep
-from taut.march import field_run
+from taut.march import coupled_run, field_run
 from taut.march.limits import stable_step
 from taut.methods.fields import Poisson
 
@@ -583,3 +584,37 @@ def test_damping_between_steps_is_of_second_order(ends, method):
     assert away < near * np.abs(exact.positions - exact.positions[0]).max()
     bands = [run.certificate.energy.band for run in runs]
     assert bands[2] < bands[1] / 3
+
+
+# ---- before the first step -------------------------------------------------------------------
+
+
+def test_states_that_do_not_fit_are_refused():
+    beam = taut.Beam(1.0, **SOFT)
+    with pytest.raises(InputError, match=r"do not fit into memory\n.*GB\n.*every="):
+        taut.simulate(beam, duration=1e9, step=1e-4)
+
+
+@pytest.mark.parametrize("method", [*SCHEMES, "implicit"])
+def test_ctrl_c_while_it_compiles(monkeypatch, method):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    for kind in (field_run.FieldRun, coupled_run.CoupledRun):
+        monkeypatch.setattr(kind, "_advance", interrupted)
+    with pytest.raises(taut.Interrupted, match="interrupted while compiling"):
+        taut.simulate(taut.Beam(1.0, **SOFT), duration=0.1, step=1e-4, method=method)
+
+
+def test_compiling_is_counted_as_such(monkeypatch):
+    """What the first call of the loop takes is not in the time of the run."""
+    real = field_run.FieldRun._advance
+
+    def slow(self, store, row, t0, h, k, count):
+        time.sleep(0.2 if count == 0 else 0.0)
+        return real(self, store, row, t0, h, k, count)
+
+    monkeypatch.setattr(field_run.FieldRun, "_advance", slow)
+    run = taut.simulate(taut.Beam(1.0, **SOFT), duration=1e-3, step=1e-4)
+    assert run.compile_time >= 0.2
+    assert run.wall_time < run.compile_time

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from taut.lie import SO3
 from taut.march import field_loop as loop
 from taut.march.field_loads import Aims, Loads
 from taut.march.loop import BLOCK_LENGTH, BOOKS, OK, SHORTEST, SIZE
-from taut.march.plan import Plan
+from taut.march.plan import Plan, roomy
 from taut.march.run import _heard
 from taut.methods.fields.base import Scheme
 from taut.progress import Progress
@@ -137,35 +138,35 @@ class FieldRun:
         """(numbers of stored states, the states, wall time, what ended it early)."""
         plan, strand = self.plan, self.strand
         whole = plan.last - (1 if plan.short else 0)
-        grid = np.arange(-(-plan.first // plan.every) * plan.every, plan.last, plan.every)
-        numbers = np.append(grid, plan.last)
         height = int(sum(size for _, size in self.layout))
-        store = np.empty((len(numbers), height, strand.count))
+        with roomy(plan, height * strand.count):
+            grid = np.arange(-(-plan.first // plan.every) * plan.every, plan.last, plan.every)
+            numbers = np.append(grid, plan.last)
+            store = np.empty((len(numbers), height, strand.count))
         k, row, error, h = plan.first, 0, None, plan.step
         size = 1
-        with Progress(progress, plan.last - plan.first, "field") as bar, _heard(self._stop):
-            if not self.loop.signatures:  # of this process; it may lie on the disk
-                bar.say("compiling, once", self.patience)
-            self._advance(store, 0, plan.t0, h, k, 0)
+        with Progress(progress, plan.last - plan.first, "field") as bar:
+            self._compiled(store, bar)
             bar.say("simulating")
             begin = time.perf_counter()
-            try:
-                while k < whole and error is None and not self.stopping:
-                    ask = min(size, whole - k)
-                    start = time.perf_counter()
-                    made, row, code, place = self._advance(store, row, plan.t0, h, k, ask)
-                    took = time.perf_counter() - start
-                    k += made
-                    bar.add(made)
-                    if code != loop.DONE:
-                        error = self._failed(code, place, k)
-                    size = max(1, int(size * min(8.0, CHUNK / max(took, 1e-6))))
-                if error is None and plan.short and not self.stopping:
-                    row, error = self._shorter(store, row, whole)
-                    k = plan.last if error is None else k
-                    bar.add(k - whole)
-            except (KeyboardInterrupt, StepError) as reason:
-                error = reason
+            with _heard(self._stop):
+                try:
+                    while k < whole and error is None and not self.stopping:
+                        ask = min(size, whole - k)
+                        start = time.perf_counter()
+                        made, row, code, place = self._advance(store, row, plan.t0, h, k, ask)
+                        took = time.perf_counter() - start
+                        k += made
+                        bar.add(made)
+                        if code != loop.DONE:
+                            error = self._failed(code, place, k)
+                        size = max(1, int(size * min(8.0, CHUNK / max(took, 1e-6))))
+                    if error is None and plan.short and not self.stopping:
+                        row, error = self._shorter(store, row, whole)
+                        k = plan.last if error is None else k
+                        bar.add(k - whole)
+                except (KeyboardInterrupt, StepError) as reason:
+                    error = reason
         if error is None and k < plan.last:
             error = KeyboardInterrupt()
         if error is None or isinstance(error, KeyboardInterrupt):
@@ -178,7 +179,22 @@ class FieldRun:
         return numbers[:row].copy(), store[:row], wall, error
 
     loop: Any = loop.march
-    patience = 0.0  # seconds that compiling the loop takes, where that is long
+    patience = 5.0  # seconds that compiling the loop takes, about
+
+    def _compiled(self, store: np.ndarray, bar: Progress) -> None:
+        """Compile the loop, or fetch it from the disk."""
+        if not self.loop.signatures:
+            bar.say("compiling, once", 0.0 if _on_disk(self.loop) else self.patience)
+        start = time.perf_counter()
+        try:
+            self._advance(store, 0, self.plan.t0, self.plan.step, self.plan.first, 0)
+        except KeyboardInterrupt as error:
+            raise Interrupted(
+                "interrupted while compiling: nothing had been computed",
+                remedy="compiling takes a while the first time only; then it comes from the disk",
+            ) from error
+        self.compile_time += time.perf_counter() - start
+
     stopping = False
 
     def _stop(self) -> None:
@@ -287,6 +303,12 @@ class FieldRun:
             index=k,
             partial=partial,
         )
+
+
+def _on_disk(loop: Any) -> bool:
+    """Whether Numba has compiled a loop before, as far as can be seen."""
+    cache = getattr(getattr(loop, "_cache", None), "_cache_file", None)
+    return Path(getattr(cache, "_index_path", "")).is_file()
 
 
 def explained(error: BaseException, partial: Any) -> BaseException:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -70,8 +71,10 @@ def simulate_field(
     links = len(strain)
     strand.view("chi")[:, :links] = (strain + _reference(model, mesh)).T
     run = _run(model, strand, scheme, plan, mesh)
+    begin = time.perf_counter()
     run.begin(momentum, plan.step, plan.t0)
     run.opened()
+    run.compile_time += time.perf_counter() - begin
     return _finished(run, model, mesh, named, limit, progress)
 
 

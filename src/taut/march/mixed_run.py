@@ -18,6 +18,8 @@ from taut.methods.fields.poisson import Poisson
 class MixedRun(FieldRun):
     """Marches a strand whose nodes are solved for together."""
 
+    loop = mixed.march
+
     def __init__(self, strand: Strand, scheme: Scheme, plan: Plan, *, going_on: bool = False):
         if not isinstance(scheme, Poisson):
             raise InputError(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import os
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,3 +85,28 @@ class Plan:
                 numbers == self.last, self.t0 + (self.last - 1) * self.step + self.end_step, t
             )
         return t
+
+
+@contextmanager
+def roomy(plan: Plan, size: int = 0):
+    """Too many states to be stored, of `size` numbers each, are the user's to hear of."""
+    many = (plan.last - plan.first) // plan.every
+    too_many = InputError(
+        "the states do not fit into memory",
+        received=f"{many:,} of them" + (f", {8e-9 * many * size:.3g} GB" if size else ""),
+        remedy="keep fewer with every=…",
+    )
+    if 8 * many * size > _memory():
+        raise too_many
+    try:
+        yield
+    except MemoryError as error:
+        raise too_many from error
+
+
+def _memory() -> float:
+    """Bytes that this machine has; systems give more than that away, and stop who takes it."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        return math.inf

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
@@ -22,7 +21,7 @@ from taut.march.dense import States
 from taut.march.events import Watch, located, watched
 from taut.march.fields import simulate_field
 from taut.march.paced import PacedRun
-from taut.march.plan import Plan
+from taut.march.plan import Plan, roomy
 from taut.march.run import Run
 from taut.march.start import prepare
 from taut.march.trajectory import Trajectory
@@ -178,7 +177,7 @@ def simulate(
             again, duration=duration, every=every, laws=laws, events=events, progress=progress
         )
         return tuned(trial, whole, start.here, method, float(duration), tolerance)
-    with _roomy(plan):
+    with roomy(plan):
         run = _kind(chosen)(model, shop, chosen, plan, values, start.keep)
         run.begin(start)
     run.watch = _watch(model, events, start.here, values)
@@ -291,7 +290,7 @@ def continued(run: Trajectory, duration: float, progress: Any = None) -> Traject
 def _went_on(run: Trajectory, plan: Plan, steps: np.ndarray, joint: int, progress) -> Trajectory:
     """`run` up to row `joint`, and `plan` after that."""
     values = np.array([run.parameters[name] for name in run.system.parameters])
-    with _roomy(plan):
+    with roomy(plan):
         work = _kind(run.method)(
             run.system, workshop(run.system), run.method, plan, values, run.keep
         )
@@ -354,19 +353,6 @@ def _explained(error: BaseException, partial: Trajectory, run: Run) -> BaseExcep
         index=index,
         partial=partial,
     )
-
-
-@contextmanager
-def _roomy(plan: Plan):
-    """Too many states to be stored are the user's to hear of."""
-    try:
-        yield
-    except MemoryError as error:
-        raise InputError(
-            "the states do not fit into memory",
-            received=f"{(plan.last - plan.first) // plan.every:,} of them",
-            remedy="keep fewer with every=…",
-        ) from error
 
 
 def _watched(model: System, laws: Any) -> Any:
