@@ -245,14 +245,26 @@ def test_dead_loads_bring_their_impulse(place):
     run = taut.simulate(beam, duration=0.1, step=2e-4, method="variational")
     impulse = trapezoids(run, lambda x: [1, np.cos(50 * x), -2 * x])
     np.testing.assert_allclose(run.linear_momentum, impulse, rtol=0, atol=1e-13)
-    node = beam.node_at(place)
-    assert node == {"tip": 10, "root": 0, 0.31: 3}[place]
+    shares = {"tip": {10: 1}, "root": {0: 1}, 0.31: {3: 0.9, 4: 0.1}}[place]
     force = np.stack([0 * run.t + 1, np.cos(50 * run.t), -2 * run.t], axis=1)
-    torque = np.cross(run.positions[:, node], force)
+    torque = sum(k * np.cross(run.positions[:, node], force) for node, k in shares.items())
     torque += np.stack([0 * run.t + 0.1, 0 * run.t, run.t], axis=1)
     steps = np.diff(run.t)[:, None] * 0.5 * (torque[1:] + torque[:-1])
     wanted = np.vstack([np.zeros(3), np.cumsum(steps, axis=0)])
     np.testing.assert_allclose(run.angular_momentum, wanted, rtol=0, atol=1e-13)
+
+
+def test_places_between_nodes():
+    """As on a lever: supports carry what they should, and a body its mass and moment."""
+    rail = soft(nodes=8, ends=("pinned", "roller")).load(at=0.3, force=(0, 0, -0.1))
+    held = taut.equilibrium(rail).reactions
+    assert held[0][5] == pytest.approx(0.07, rel=1e-4)
+    assert held[0][5] + held[7][5] == pytest.approx(0.1)
+    mesh = soft(nodes=8).body(at=0.3, mass=2.0).mesh()
+    mass = (mesh.inertia - soft(nodes=8).mesh().inertia)[:, 3, 3] * mesh.weight
+    assert mass.sum() == pytest.approx(2.0)
+    assert mass @ mesh.s == pytest.approx(0.6)
+    assert soft(nodes=11).nodes_at(0.3) == [(3, 1.0)]
 
 
 def test_followers_turn_with_the_node():

@@ -420,3 +420,22 @@ def test_beams_that_cannot_be_together():
         taut.Beams([soft(), "beam"])  # type: ignore[list-item]
     with pytest.raises(InputError, match="the beams have different gravity"):
         taut.Beams([soft(gravity=(0, 0, 1)), soft(gravity=(0, 0, 2))])
+
+
+@pytest.mark.parametrize("at", [(0, 0, 1.0001), (0.001, 0, 0.5), (0, 0, 0.52)])
+def test_beams_that_were_meant_to_meet(at):
+    """An end just beside another beam, or on it but not at its end, is not left floating."""
+    stuff = {"section": taut.Square(0.05), "density": 1e3, "young": 1e7, "poisson": 0.3}
+    post = taut.Beam(1, frame=(0, 0, 1), nodes=11, ends=("clamped", "free"), **stuff)
+    arm = taut.Beam(1, at=at, frame=(1, 0, 0), nodes=11, **stuff)
+    with pytest.raises(InputError, match=r"near another beam(.*\n)*.*beam 0(.*\n)*.*joints="):
+        taut.Beams([post, arm])
+    assert not taut.Beams([post, arm], joints=[]).mesh().joints
+    apart = taut.Beam(1, at=(0.2, 0, 0.5), frame=(1, 0, 0), nodes=11, **stuff)
+    assert not taut.Beams([post, apart]).mesh().joints
+
+
+def test_the_same_beam_twice():
+    beam = taut.Beam(1, taut.Square(0.05), density=1e3, young=1e7, poisson=0.3, nodes=5)
+    with pytest.raises(InputError, match="a beam is there twice"):
+        taut.Beams([beam, beam])

@@ -27,6 +27,7 @@ from taut.model.symbols import Vocabulary, t
 
 TANGENT = np.array([0.0, 1.0, 0.0])
 CELLS = ("half", "full")
+ON_A_NODE = 1e-6  # of Δs: a place this near to a node is there
 
 
 class Beam:
@@ -268,8 +269,11 @@ class Beam:
 
     # ---- what acts on it ---------------------------------------------------------------------
 
-    def node_at(self, at: Any) -> int:
-        """The node at a place: "root", "tip" or s."""
+    def nodes_at(self, at: Any) -> list[tuple[int, float]]:
+        """(node, share) at a place: "root", "tip" or s, between two nodes with a share for each.
+
+        Shares are as on a lever, so that forces and moments are right, to second order in Δs.
+        """
         if isinstance(at, str):
             if at not in ("root", "tip"):
                 raise InputError(
@@ -277,7 +281,7 @@ class Beam:
                     expected='"root", "tip", "all" or a number s',
                     received=repr(at),
                 )
-            return 0 if at == "root" else self.nodes - 1
+            return [(0 if at == "root" else self.nodes - 1, 1.0)]
         place = number("a place on a beam", at)
         if not 0 <= place <= self.length * (1 + 1e-12):
             raise InputError(
@@ -285,7 +289,12 @@ class Beam:
                 expected=f"0 ≤ s ≤ {self.length:g}",
                 received=place,
             )
-        return min(self.nodes - 1, round(place / self.spacing))
+        along = min(place / self.spacing, self.nodes - 1)
+        node = round(along)
+        if abs(along - node) <= ON_A_NODE:
+            return [(node, 1.0)]
+        first = int(along)
+        return [(first, first + 1 - along), (first + 1, along - first)]
 
     def load(
         self,
@@ -299,8 +308,9 @@ class Beam:
 
         Parameters
         ----------
-        at : "tip", "root", a number s (the nearest node), or "all"
-            With "all" the load is per length and may depend on s.
+        at : "tip", "root", a number s, or "all"
+            Between two nodes both have their share.  With "all" the load is per length and may
+            depend on s.
         force, moment : three numbers or expressions of t
             In space; of a follower in the local frame (tangent second).
         follower : bool
@@ -311,8 +321,9 @@ class Beam:
             functions_of_time(name, x, *others)
             for name, x in (("moment", moment), ("force", force))
         ]
-        node = None if everywhere else self.node_at(at)
-        self.loads.append(Load(node, read[0], read[1], bool(follower)))
+        for node, share in [(None, 1.0)] if everywhere else self.nodes_at(at):
+            parts = read if share == 1.0 else [tuple(share * x for x in part) for part in read]
+            self.loads.append(Load(node, parts[0], parts[1], bool(follower)))
         return self
 
     def body(
@@ -322,7 +333,8 @@ class Beam:
 
         Parameters
         ----------
-        at : "tip", "root" or a number s (the nearest node)
+        at : "tip", "root" or a number s
+            Between two nodes both have their share.
         mass : float
         inertia : (3,) or (3, 3) array_like
             About its centre of mass, in the local frame.
@@ -347,7 +359,8 @@ class Beam:
         whole[:3, :3] = rotary - heavy * across @ across
         whole[:3, 3:], whole[3:, :3] = heavy * across, -heavy * across
         whole[3:, 3:] = heavy * np.eye(3)
-        self.bodies.append(Body(self.node_at(at), tuple(whole.ravel().tolist())))
+        for node, share in self.nodes_at(at):
+            self.bodies.append(Body(node, tuple((share * whole).ravel().tolist())))
         return self
 
     def mesh(self) -> Mesh:

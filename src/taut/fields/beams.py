@@ -18,7 +18,7 @@ class Beams:
     beams : iterable of Beam
     joints : iterable of ((beam, place), (beam, place)), optional
         Numbers of beams and "root" or "tip", as in ``[((0, "tip"), (1, "root"))]``.  Without it,
-        all ends that are at one place are joined.
+        all ends that are at one place are joined; ``[]`` joins nothing.
 
     Examples
     --------
@@ -37,6 +37,10 @@ class Beams:
                 raise InputError(
                     "that is no beam", expected="taut.Beam objects", received=repr(beam)
                 )
+        if len({id(beam) for beam in self.beams}) < len(self.beams):
+            raise InputError(
+                "a beam is there twice", remedy="make two beams: each is at a place of its own"
+            )
         if not self.beams:
             raise InputError("there are no beams", expected="one or more")
         self._joints = None if joints is None else [self._pair(x) for x in joints]
@@ -60,8 +64,8 @@ class Beams:
         return first, second
 
     def _end(self, beam: Beam, place: Any) -> int:
-        node = beam.node_at(place)
-        if node not in (0, beam.nodes - 1):
+        node, share = beam.nodes_at(place)[0]
+        if node not in (0, beam.nodes - 1) or share != 1.0:
             raise InputError(
                 "beams are joined at their ends",
                 expected='"root" or "tip"',

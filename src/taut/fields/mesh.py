@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from taut.fields.beam import Beam
 
 TOGETHER = 1e-9  # of the length of the beams: ends this close are at one place
+NEAR = 0.1  # of Δs: ends this close to another beam were meant to meet it
 
 
 @dataclass(frozen=True)
@@ -189,6 +190,7 @@ def _joined(mesh: Mesh, beams: list[Beam], joints: list[tuple[int, int]] | None)
             for b in ends[i + 1 :]
             if np.linalg.norm(mesh.pose[a, :3, 3] - mesh.pose[b, :3, 3]) <= scale
         ]
+        _check_misses(mesh, joints)
     if not joints:
         return mesh
     leader = {n: n for n in ends}
@@ -243,6 +245,36 @@ def _joined(mesh: Mesh, beams: list[Beam], joints: list[tuple[int, int]] | None)
     )
     holds = tuple(_held_by_leader(h, lead) for h in mesh.holds)
     return replace(mesh, inertia=inertia, joints=tuple(found), loads=loads, holds=holds)
+
+
+def _check_misses(mesh: Mesh, joints: list[tuple[int, int]]) -> None:
+    """An error for ends that are on another beam, or just beside it, and are not joined to it."""
+    joined = set(joints) | {(b, a) for a, b in joints}
+    for span in mesh.spans:
+        for node in (span.start, span.stop - 1):
+            for other in mesh.spans:
+                ends = (other.start, other.stop - 1)
+                if other == span or any((node, end) in joined for end in ends):
+                    continue
+                gap = _distance(mesh.pose[node, :3, 3], mesh.pose[other, :3, 3])
+                if gap > NEAR * min(mesh.spacing[span.start], mesh.spacing[other.start]):
+                    continue
+                raise InputError(
+                    f"the end of a beam is near another beam, and not joined to it: "
+                    f"{mesh.where(node)}",
+                    expected="beams that meet at their ends, or stay apart",
+                    received=f"a gap of {gap:.3g} to beam {mesh.beam_of(other.start)}",
+                    remedy="choose at=…, frame=… and length=… so that ends meet; make two beams of "
+                    "one that is joined in between; or say what is joined: joints=[…]",
+                )
+
+
+def _distance(point: np.ndarray, line: np.ndarray) -> float:
+    """Of a point from a line through nodes, shape (n, 3)."""
+    first, along = line[:-1], np.diff(line, axis=0)
+    share = np.einsum("ni,ni->n", point - first, along) / np.einsum("ni,ni->n", along, along)
+    nearest = first + np.clip(share, 0.0, 1.0)[:, None] * along
+    return float(np.linalg.norm(point - nearest, axis=1).min())
 
 
 def _lumped(load: Load, node: int, mesh: Mesh) -> Load:
