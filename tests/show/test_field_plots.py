@@ -173,6 +173,29 @@ class TestBeams:
         assert panel(figure, "energy").get_subplotspec().colspan == range(1, 2)  # z goes up
         assert panel(tall, "energy").get_subplotspec().rowspan == range(1, 2)
 
+    def test_small_displacements_are_enlarged_and_it_is_said(self):
+        steel = {"section": taut.Circle(0.01), "density": 7800, "young": 2.1e11, "poisson": 0.3}
+        ends = {"ends": ("clamped", "free"), "frame": (1, 0, 0), "gravity": (0, 0, -9.81)}
+        run = taut.simulate(taut.Beam(1.0, nodes=11, **steel, **ends), duration=0.05, every=100)
+        drop = -run.positions[:, -1, 2].min()
+        assert 1e-4 < drop < 0.02
+        axes = panel(run.plot(), "shapes")
+        factor = float(axes.get_title(loc="right").removeprefix("displacements × "))
+        assert f"{factor:e}"[0] in "125"
+        lowest = min(x.get_ydata().min() for x in shapes(axes))
+        assert -0.2 <= lowest < -0.08
+        assert -lowest <= factor * drop * (1 + 1e-12)
+        plain = panel(run.plot(magnify=1), "shapes")
+        assert "of" in plain.get_title(loc="right")
+        np.testing.assert_array_equal(shapes(plain)[-1].get_ydata(), run.positions[-1, :, 2])
+
+    def test_the_vertical_axis_in_space_is_named_at_its_top(self, free):
+        axes = panel(free.plot(), "shapes")
+        (name,) = (x for x in axes.texts if "z" in x.get_text())
+        assert name.get_position_3d() == pytest.approx(
+            (axes.get_xlim()[1], axes.get_ylim()[1], axes.get_zlim()[1])
+        )
+
     def test_a_run_that_only_started(self):
         beam = taut.Beam(1, nodes=3, **RUBBER)
         run = taut.simulate(beam, duration=1e-6, step=1e-6)
@@ -249,7 +272,13 @@ class TestWhole:
 
     @pytest.mark.parametrize(
         ("options", "words"),
-        [({"shapes": 1}, "shapes"), ({"points": 2}, "points"), ({"down": "w"}, "axis")],
+        [
+            ({"shapes": 1}, "shapes"),
+            ({"points": 2}, "points"),
+            ({"down": "w"}, "axis"),
+            ({"magnify": 0}, "magnify"),
+            ({"magnify": "much"}, "magnify"),
+        ],  # fmt: skip
     )
     def test_what_cannot_be_drawn_is_refused(self, free, options, words):
         with pytest.raises(taut.InputError, match=words):

@@ -166,7 +166,12 @@ class FieldTrajectory:
         return _view("certificate")(self)
 
     def plot(self, **options: Any) -> Any:
-        """Shapes, energy and momenta in one Matplotlib figure."""
+        """Shapes, energy and momenta in one Matplotlib figure.
+
+        Options: ``shapes`` (how many are drawn), ``magnify`` ("auto" or a factor for small
+        displacements), ``down`` ("auto", "x", "y", "z" or None), ``title``, ``points`` (samples per
+        curve); see `taut.show.field_plots.plot`.
+        """
         return _view("plot")(self, **options)
 
     def continue_(self, duration: float, *, progress: Any = None) -> FieldTrajectory:

@@ -8,7 +8,7 @@ import numpy as np
 
 from taut.papers.cs_study import LATER, READ, STEP, Study, momenta
 from taut.show import style
-from taut.show.field_plots import draw_energies, draw_shapes
+from taut.show.field_plots import Drawn, draw_energies, draw_shapes
 from taut.show.style import Picture
 
 LOOK: dict[str, dict[str, Any]] = {
@@ -44,7 +44,7 @@ def motion(study: Study) -> Picture:
     with style.styled():
         figure = style.picture(3.8, 4.4)
         grid = figure.add_gridspec(1, 1)
-        draw_shapes(figure, grid[0, 0], study.first, 11)
+        draw_shapes(figure, grid[0, 0], Drawn(study.first, 11))
     return figure
 
 

@@ -23,6 +23,8 @@ from taut.show.plots import _draw_drift
 FLAT = 1e-9  # of the extent: what a planar motion may leave its plane by
 MARKED = 20  # stored states: fewer are marked on curves
 FEW = 8  # stored states: fewer are drawn as curves, not as an image
+SMALL = 0.05  # of the size of beams: displacements below it are enlarged
+SEEN = 0.2  # of that size: to about this
 WIDE = 2.0  # times wider than high: shapes above, not beside, the rest
 COMPONENTS = 3  # of strain and momentum that are shown
 # Readers with any colour vision can follow both; the pale end of viridis is left out.
@@ -34,6 +36,7 @@ def plot(
     run: FieldTrajectory,
     *,
     shapes: int = 12,
+    magnify: str | float = "auto",
     down: str | None = "auto",
     title: str | None = None,
     points: int = 5000,
@@ -49,6 +52,9 @@ def plot(
     run : FieldTrajectory
     shapes : int
         How many shapes of beams are drawn.
+    magnify : "auto" or float
+        By how much displacements from the reference shape are enlarged; "auto" does it where beams
+        that are held move too little to be seen, and the heading says so.
     down : "auto", "x", "y", "z" or None
         The axis that points down on paper; "auto" follows gravity.
     title : str, optional
@@ -67,11 +73,16 @@ def plot(
         raise InputError(
             "down is not an axis", expected="one of x, y, z, auto, None", received=repr(down)
         )
+    if magnify != "auto" and (not isinstance(magnify, float | int) or not 0 < magnify < np.inf):
+        raise InputError(
+            "magnify is no factor", expected='"auto" or a positive number', received=repr(magnify)
+        )
     with style.styled():
         if run.mesh is None:
             figure = _field(run, points)
         else:
-            figure = _beams(run, shapes, down, points)
+            drawn = Drawn(run, shapes, magnify)
+            figure = _beams(drawn, down, points)
         nodes = run.momentum.shape[1]
         heading = f"{run.method.name}, step {run.step:.4g}, {nodes} nodes"
         heading = heading if title is None else title
@@ -83,18 +94,56 @@ def plot(
 # ---- beams ------------------------------------------------------------------------------------
 
 
-def _beams(run: FieldTrajectory, shapes: int, down: str | None, points: int) -> style.Picture:
+class Drawn:
+    """What is drawn of a run of beams.
+
+    Attributes
+    ----------
+    rows : ndarray
+        The states whose shapes are drawn.
+    places : ndarray, shape (rows, nodes, 3)
+        Where nodes are drawn: displacements from the reference shape are enlarged by `factor`.
+    columns : list of int
+        The axes that are drawn.
+    """
+
+    def __init__(self, run: FieldTrajectory, shapes: int, magnify: str | float = "auto") -> None:
+        self.run = run
+        self.rows = np.unique(np.linspace(0, len(run.t) - 1, shapes).round().astype(int))
+        start = _mesh(run).pose[:, :3, 3]
+        shift = run.positions[self.rows] - start
+        self.factor = _factor(run, start, shift) if magnify == "auto" else float(magnify)
+        # Added to what is there, so that beams in a plane stay in it to the last bit.
+        self.places = run.positions[self.rows] + (self.factor - 1) * shift
+        self.columns = _plane(self.places, _mesh(run).gravity)
+        extent = np.ptp(self.places[..., self.columns].reshape(-1, len(self.columns)), axis=0)
+        rest = np.delete(extent, extent[:-1].argmax()).max()
+        self.wide = bool(extent[:-1].max() > WIDE * rest)  # more room across than upwards
+
+
+def _factor(run: FieldTrajectory, start: np.ndarray, shift: np.ndarray) -> float:
+    """1, 2 or 5 times a power of ten, so that small displacements are seen."""
+    size, moved = float(np.ptp(start, axis=0).max()), float(np.abs(shift).max())
+    if not _mesh(run).holds or not 0 < moved < SMALL * size:
+        return 1.0
+    wanted = SEEN * size / moved
+    power = 10.0 ** np.floor(np.log10(wanted))
+    return float(max(k * power for k in (1, 2, 5) if k * power <= wanted))
+
+
+def _beams(drawn: Drawn, down: str | None, points: int) -> style.Picture:
+    run = drawn.run
     work, free = run.certificate.gross_work > 0, alone(run)
     many = 2 + (not work and free)
-    if _wide(run, shapes):  # shapes above, panels in a row below them
+    if drawn.wide:  # shapes above, panels in a row below them
         figure = style.picture(4.3)
         grid = figure.add_gridspec(2, many, height_ratios=(1.5, 1))
-        draw_shapes(figure, grid[0, :], run, shapes, down)
+        draw_shapes(figure, grid[0, :], drawn, down)
         places = [grid[1, k] for k in range(many)]
     else:
         figure = style.picture(3.5 if many == 2 else 4.2)
         grid = figure.add_gridspec(many, 2, width_ratios=(1.1, 1))
-        draw_shapes(figure, grid[:, 0], run, shapes, down)
+        draw_shapes(figure, grid[:, 0], drawn, down)
         places = [grid[k, 1] for k in range(many)]
     panels: list[Axes] = []
     for place in places:
@@ -106,7 +155,7 @@ def _beams(run: FieldTrajectory, shapes: int, down: str | None, points: int) -> 
         _draw_energy_error(panels[1], run, points)
     if many == 3:
         _draw_momenta(panels[2], run)
-    stacked = panels[:-1] if not _wide(run, shapes) else []
+    stacked = panels[:-1] if not drawn.wide else []
     for axes in panels:
         axes.xaxis.set_major_locator(style.MaxNLocator(5))
         if axes in stacked:
@@ -116,57 +165,46 @@ def _beams(run: FieldTrajectory, shapes: int, down: str | None, points: int) -> 
     return figure
 
 
-def _chosen(run: FieldTrajectory, shapes: int) -> np.ndarray:
-    """Rows of the states whose shapes are drawn."""
-    return np.unique(np.linspace(0, len(run.t) - 1, shapes).round().astype(int))
-
-
-def _wide(run: FieldTrajectory, shapes: int) -> bool:
-    """Whether the shapes need more room across than upwards."""
-    columns = _plane(run.positions, _mesh(run).gravity)
-    extent = np.ptp(
-        run.positions[_chosen(run, shapes)][..., columns].reshape(-1, len(columns)), axis=0
-    )
-    return bool(extent[:-1].max() > WIDE * np.delete(extent, extent[:-1].argmax()).max())
-
-
-def draw_shapes(
-    figure: Any, place: Any, run: FieldTrajectory, shapes: int, down: str | None = "auto"
-) -> Any:
+def draw_shapes(figure: Any, place: Any, drawn: Drawn, down: str | None = "auto") -> Any:
     """Draw shapes at evenly spaced times into a place of a figure; returns its axes."""
+    run, rows, columns = drawn.run, drawn.rows, drawn.columns
     gravity = _mesh(run).gravity
-    columns = _plane(run.positions, gravity)
     axes = figure.add_subplot(place, projection="3d" if len(columns) == 3 else None)
-    rows = _chosen(run, shapes)
     norm = Normalize(float(run.t[0]), float(run.t[-1]) if len(run.t) > 1 else 1.0)
-    for row in rows:
+    for row, places in zip(rows, drawn.places, strict=True):
         colour = TIME(norm(run.t[row]))
         width = 1.4 if row in (rows[0], rows[-1]) else 0.9
         for span in _mesh(run).spans:
             (line,) = axes.plot(
-                *run.positions[row, span][:, columns].T, color=colour, lw=width,
+                *places[span][:, columns].T, color=colour, lw=width,
                 label=f"_shape {row}", clip_on=False,
             )  # fmt: skip
             line.set_in_layout(False)  # in space it may leave the axes, and harms nothing
-        bodies = run.positions[row, _bodies(run)][:, columns]
+        bodies = places[_bodies(run)][:, columns]
         if len(bodies):
             axes.plot(*bodies.T, "o", color=colour, ms=3.5, mew=0, label="_body")
-    _draw_holds(axes, run, columns)
-    _frame(axes, run.positions[rows][..., columns], columns)
+    _draw_holds(axes, run, drawn.places[0], columns)
+    _frame(axes, drawn.places[..., columns], columns)
     if down == "auto":
         down = _down(gravity, columns)
     if down is not None and "xyz".index(down) in columns:
         upside = "xyz"[columns.index("xyz".index(down))]
         getattr(axes, f"invert_{upside}axis")()
+    if len(columns) == 3:  # Matplotlib puts this name anywhere
+        top = axes.text(*(getattr(axes, f"get_{x}lim")()[1] for x in "xyz"), "$z$\n", ha="center")
+        top.set_in_layout(False)
     bar = figure.colorbar(
         ScalarMappable(norm, TIME), ax=axes, location="bottom", shrink=0.7,
-        aspect=70 if _wide(run, shapes) else 40,
+        aspect=70 if drawn.wide else 40,
         pad=0.1 if len(columns) == 3 else 0.03,
     )  # fmt: skip
     bar.outline.set_visible(False)
     bar.ax.xaxis.set_major_locator(style.MaxNLocator(6))
     bar.set_label("$t$", labelpad=1)
-    style.title(axes, "shapes", f"{len(rows)} of {len(run.t)} states")
+    note = f"{len(rows)} of {len(run.t)} states"
+    if drawn.factor != 1.0:
+        note = f"displacements × {drawn.factor:g}"
+    style.title(axes, "shapes", note)
     return axes
 
 
@@ -199,10 +237,10 @@ def _bodies(run: FieldTrajectory) -> list[int]:
     return [a + body.node for a, b in zip(starts, beams, strict=True) for body in b.bodies]
 
 
-def _draw_holds(axes: Any, run: FieldTrajectory, columns: list[int]) -> None:
+def _draw_holds(axes: Any, run: FieldTrajectory, places: np.ndarray, columns: list[int]) -> None:
     """A square where an end is clamped, a ring where it is held otherwise, at the start."""
     for hold in _mesh(run).holds:
-        at = run.positions[0, hold.node][columns]
+        at = places[hold.node][columns]
         look = {"marker": "s"} if hold.end.kind == "clamped" else {"marker": "o", "mfc": "white"}
         axes.plot(
             *at[:, None], ls="none", ms=4.5, color=style.INK, mew=0.8, zorder=5, label="_held",
@@ -220,7 +258,8 @@ def _frame(axes: Any, places: np.ndarray, columns: list[int]) -> None:
     middle = (low + high) / 2
     for letter, column, a, z in zip("xyz", columns, middle - half, middle + half, strict=False):
         getattr(axes, f"set_{letter}lim")(a, z)
-        getattr(axes, f"set_{letter}label")(f"${'xyz'[column]}$", labelpad=-2 if space else 2)
+        if letter != "z":
+            getattr(axes, f"set_{letter}label")(f"${'xyz'[column]}$", labelpad=-2 if space else 2)
     if not space:
         axes.set_aspect("equal", adjustable="box", anchor="C")
         axes.xaxis.set_major_locator(style.MaxNLocator(5))
@@ -240,7 +279,6 @@ def _frame(axes: Any, places: np.ndarray, columns: list[int]) -> None:
         many = 2 if share < 0.35 else 3 if letter != "z" and not wide else 5
         axis = getattr(axes, f"{letter}axis")
         axis.set_major_locator(style.MaxNLocator(many, prune=prune if many > 2 else None))
-    axes.zaxis.labelpad = -13 if wide else 6
     axes.zaxis.set_tick_params(pad=3)
     if wide:  # names of axes stand further off the more a box is enlarged
         axes.yaxis.labelpad = -13

@@ -135,7 +135,7 @@ def powers(axes: Axes, label: str, largest: float) -> None:
     scale = 10.0**exponent
     axes.yaxis.set_major_locator(MaxNLocator(5))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y / scale:.6g}".replace("-", "−")))
-    axes.set_ylabel(label + (rf"  [$10^{{{exponent}}}$]" if exponent else ""))
+    axes.set_ylabel(label + (rf"  [$10^{{{exponent}}}$]" if exponent else ""), labelpad=6)
 
 
 def decades(axes: Axes) -> None:
