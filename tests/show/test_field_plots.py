@@ -278,7 +278,7 @@ class TestWhole:
             ({"down": "w"}, "axis"),
             ({"magnify": 0}, "magnify"),
             ({"magnify": "much"}, "magnify"),
-        ],  # fmt: skip
+        ],
     )
     def test_what_cannot_be_drawn_is_refused(self, free, options, words):
         with pytest.raises(taut.InputError, match=words):
