@@ -35,15 +35,16 @@ class Loads:
         if mesh is None or not mesh.loads:
             return
         varying: dict[tuple[str, int], list] = {}
+        led = {joint.follower for joint in mesh.joints}  # what acts there is on their leaders
         for load in mesh.loads:
             name = "follower" if load.follower else "dead"
             if load.steady:
-                _steady(strand, mesh, load, name)
+                _steady(strand, mesh, load, name, led)
             elif load.node is not None:
                 there = varying.setdefault((name, load.node), [0] * 6)
                 varying[name, load.node] = [a + b for a, b in zip(there, load.wrench, strict=True)]
             else:  # every node by itself
-                for node in range(*load.span):  # type: ignore[misc]
+                for node in _along(load, led):
                     here = {s: float(mesh.s[node])}
                     scaled = [x.xreplace(here) * float(mesh.weight[node]) for x in load.wrench]
                     there = varying.setdefault((name, node), [0] * 6)
@@ -149,8 +150,13 @@ def _posed(end: Any, place: np.ndarray, turn: np.ndarray, t: SX) -> SX:
     return ca.vertcat(scalar, vector, SX(place) + shift)
 
 
-def _steady(strand: Strand, mesh: Mesh, load: Load, name: str) -> None:
-    places = [load.node] if load.node is not None else range(*load.span)  # type: ignore[misc]
+def _along(load: Load, led: set[int]) -> list[int]:
+    """The nodes that a distributed load acts on."""
+    return [node for node in range(*load.span) if node not in led]  # type: ignore[misc]
+
+
+def _steady(strand: Strand, mesh: Mesh, load: Load, name: str, led: set[int]) -> None:
+    places = [load.node] if load.node is not None else _along(load, led)
     rows = strand.view(name)
     for node in places:
         here = {s: float(mesh.s[node])}
