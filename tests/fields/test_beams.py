@@ -288,6 +288,17 @@ def test_a_roller_and_a_moved_end_where_beams_meet():
     assert np.abs(run.positions[:, 5] - run.positions[:, 6]).max() < 1e-13
 
 
+@schemes
+def test_a_roller_where_beams_meet_at_any_angle(method):
+    """The mass there is even, but for round-off of the angle."""
+    first = soft(ends=("clamped", "free"), gravity=(0, 0, -9.81))
+    rolling = (taut.End("roller", axis=(0, 1, 0)), "free")
+    pair = taut.Beams([first, soft(at=(0, 0.5, 0), frame=(1, 0.2, -0.3), ends=rolling)])
+    run = taut.simulate(pair, duration=0.1, step=1e-4, method=method, every=100)
+    assert np.abs(run.positions[:, 5, [0, 2]]).max() < 1e-12
+    assert np.abs(run.positions[-1, -1] - run.positions[0, -1]).max() > 1e-3
+
+
 def ring(nodes=25):
     return taut.Beams([soft(1, nodes=nodes, curvature=(0, 0, -2 * np.pi), at=(0.5, 0, 0))])
 

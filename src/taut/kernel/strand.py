@@ -229,7 +229,7 @@ def _check_guided(mesh: Mesh, held: dict[int, Hold]) -> None:
             continue
         matrix = mesh.inertia[node]
         mass, scale = matrix[3:, 3:], 1e-12 * np.abs(matrix).max()
-        even = np.allclose(mass, mass[0, 0] * np.eye(3), rtol=1e-12, atol=0)
+        even = np.abs(mass - mass[0, 0] * np.eye(3)).max() <= 1e-12 * mass[0, 0]
         if not even or np.abs(matrix[:3, 3:]).max() > scale:
             raise ModelError(
                 f"a {hold.end.kind} end needs its mass where it is: {mesh.where(node)}",
