@@ -25,6 +25,16 @@ from taut.march.field_loop import (
 
 
 @njit(nogil=True, cache=True)
+def eased(rows, origin, par, begin, books, damper):
+    """Damp the momenta that are shown, and make of them what is carried; a code."""
+    if damped(rows, books, damper) != 0:
+        return UNDAMPED
+    idle = np.zeros(4)
+    failed = swept(begin, origin, rows.shape[1], par.ctypes.data, idle.ctypes.data)
+    return DONE if failed < 0 else UNSOLVED
+
+
+@njit(nogil=True, cache=True)
 def march(
     strand,
     stages,
@@ -45,14 +55,10 @@ def march(
     rows, origin, par, nodes = strand
     joints, turns, halo_nodes, halo_edges = ties
     t0, h, first, count, every = clock
-    show, move, bend = stages
+    begin, show, move, bend = stages
     stride, sums = rows.shape[1], np.zeros(4)
     for k in range(first, first + count):
         t = t0 + k * h
-        if due[0] == 1.0:
-            if damped(rows, books, damper) != 0:
-                return k - first, row, UNDAMPED, 0
-            due[0] = 0.0
         bad = loaded(rows, t, *loads)
         if bad >= 0:
             return k - first, row, BAD_LOAD, bad
@@ -60,6 +66,14 @@ def march(
         if bad >= 0:
             return k - first, row, BAD_AIM, bad
         gathered(rows, joints, turns, margin)
+        if due[0] == 1.0:
+            failed = swept(show, origin, stride, par.ctypes.data, sums.ctypes.data)
+            if failed >= 0:
+                return k - first, row, UNSOLVED, failed
+            code = eased(rows, origin, par, begin, books, damper)
+            if code != DONE:
+                return k - first, row, code, 0
+            due[0] = 0.0
         sums[:] = 0.0  # between both halves of the damping
         failed = swept(show, origin, stride, par.ctypes.data, sums.ctypes.data)
         if failed >= 0:
@@ -69,8 +83,9 @@ def march(
             row += 1
         if noted(books, sums[0] + energies[0], sums[1], h):
             return k - first, row, BLOWN_UP, 0
-        if damped(rows, books, damper) != 0:
-            return k - first, row, UNDAMPED, 0
+        code = eased(rows, origin, par, begin, books, damper)
+        if code != DONE:
+            return k - first, row, code, 0
         failed = swept(move, origin, stride, par.ctypes.data, sums.ctypes.data)
         if failed >= 0:
             return k - first, row, UNSOLVED, failed

@@ -8,8 +8,8 @@ from taut.errors import StepError
 from taut.fields.mesh import Mesh
 from taut.kernel.strand import Strand
 from taut.kernel.sweep_code import MARGIN
-from taut.march import damped_loop
-from taut.march.damper import Damper, damped
+from taut.march import damped_loop, field_loop as loop
+from taut.march.damper import Damper
 from taut.march.field_run import FieldRun
 from taut.march.plan import Plan
 from taut.methods.fields.base import Scheme
@@ -38,7 +38,7 @@ class DampedRun(FieldRun):
         strand = self.strand
         return damped_loop.march(
             (strand.rows, strand.origin, strand.par, strand.count),
-            (self.calls["shown"], self.calls["node"], self.calls["edge"]),
+            tuple(self.calls[x] for x in ("begin", "shown", "node", "edge")),
             (self.joints, self.turns, *self.halo),
             self.loads.given,
             self.aims.given,
@@ -55,10 +55,25 @@ class DampedRun(FieldRun):
 
     def _completed(self, k: int) -> None:
         """The second half of the damping of the last step."""
-        if self.damper.due[0] == 1.0:
-            if damped(self.strand.rows, self.books, self.damper.given) != 0:
-                raise self._undamped(k)
-            self.damper.due[0] = 0.0
+        plan, strand = self.plan, self.strand
+        if self.damper.due[0] != 1.0:
+            return
+        t = float(plan.times(np.array([k]))[0])
+        self._loaded(t, k)
+        self._aimed(t + (plan.end_step if k == plan.last else plan.step), k)
+        loop.gathered(strand.rows, self.joints, self.turns, MARGIN)
+        self._swept("shown", t, k)
+        code = damped_loop.eased(
+            strand.rows,
+            strand.origin,
+            strand.par,
+            self.calls["begin"],
+            self.books,
+            self.damper.given,
+        )
+        if code != loop.DONE:
+            raise self._failed(code, 0, k)
+        self.damper.due[0] = 0.0
 
     def _shorter(self, store: np.ndarray, row: int, k: int):
         self._completed(k)

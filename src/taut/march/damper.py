@@ -1,8 +1,10 @@
 """Damping of beams between the steps of explicit schemes, half of it before and half after.
 
 The damping step has rows of its own: momenta, strains and rotations are handed to it, and momenta
-come back.  Every step of length h is preceded by damping over h/2, and followed by as much before
-its state is shown; so the whole is symmetric, and of second order.
+come back.  They are those at the time of the strains, in local frames, as they are shown: what a
+staggered scheme carries is of another time (and of a roller in space), and is made of them again.
+Every step of length h is preceded by damping over h/2, and followed by as much before its state is
+shown; so the whole is symmetric, and of second order.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from numba import njit
 
 from taut.fields.mesh import Mesh
 from taut.kernel.implicit_code import DAMPING_ROWS, sweeps_of
-from taut.kernel.strand import Strand, rigid
+from taut.kernel.strand import SEEN, Strand, rigid
 from taut.kernel.sweep_code import MARGIN
 from taut.march.coupled import NOTES
 from taut.march.damping import damp
@@ -22,24 +24,29 @@ from taut.march.special import PATH
 from taut.methods.fields.base import Scheme
 from taut.methods.fields.damping import Damping
 
-HANDED = ("mu", "chi", "turn")
+HANDED = ((SEEN, "mu"), ("chi", "chi"), ("turn", "turn"))
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def damped(rows, books, given):
-    """Damp the momenta in `rows`; 0, or why it could not be done."""
-    coupling, special, own, par, room, notes, table, moved = given
+    """Damp the momenta that are shown in `rows`; 0, or why it could not be done.
+
+    They are left where the momenta that are carried were: the sweep `begin` makes these of them.
+    """
+    coupling, special, own, par, room, notes, table, moved, compliance, mu = given
     count = coupling.unknown.shape[0]
     for i in range(table.shape[0]):
         for r in range(table[i, 2]):
             for j in range(MARGIN, MARGIN + count):
                 own[table[i, 1] + r, j] = rows[table[i, 0] + r, j]
     for i in range(moved.shape[0]):  # their velocities are given
-        hold, j, zeta, turn = moved[i]
+        hold, j, seen, turn = moved[i]
         for r in range(6):
-            special.given[hold, r] = rows[zeta + r, j]
+            special.given[hold, r] = 0.0
+            for k in range(6):
+                special.given[hold, r] += compliance[i, r, k] * rows[seen + k, j]
         if special.kind[hold] == PATH:
-            q, v, w = rows[turn : turn + 4, j], rows[zeta + 3 : zeta + 6, j], np.empty(3)
+            q, v, w = rows[turn : turn + 4, j], special.given[hold, 3:6].copy(), np.empty(3)
             for r in range(3):
                 a, b = (r + 1) % 3, (r + 2) % 3
                 w[r] = q[1 + a] * v[b] - q[1 + b] * v[a] + q[0] * v[r]
@@ -50,7 +57,7 @@ def damped(rows, books, given):
     if code == 0:
         for r in range(table[0, 2]):
             for j in range(MARGIN, MARGIN + count):
-                rows[table[0, 0] + r, j] = own[table[0, 1] + r, j]
+                rows[mu + r, j] = own[table[0, 1] + r, j]
         books[WORK] -= lost
         books[GROSS] += abs(lost)
     return code
@@ -80,16 +87,15 @@ class Damper:
         self.notes, self.due = np.zeros(len(NOTES)), np.zeros(1)
         there, here = layout.rows, strand.layout.rows
         self.table = np.array(
-            [(here[x][0], there[x][0], here[x][1]) for x in HANDED], dtype=np.int64
+            [(here[x][0], there[y][0], here[x][1]) for x, y in HANDED], dtype=np.int64
         )
+        which = [(k, hold.node) for k, hold in enumerate(mesh.holds) if hold.end.moved]
         self.moved = np.array(
-            [
-                (k, MARGIN + hold.node, here["zeta"][0], here["turn"][0])
-                for k, hold in enumerate(mesh.holds)
-                if hold.end.moved
-            ],
+            [(k, MARGIN + node, here[SEEN][0], here["turn"][0]) for k, node in which],
             dtype=np.int64,
         ).reshape(-1, 4)
+        self.compliance = np.linalg.inv(mesh.inertia[[node for _, node in which]])
+        self.mu = here["mu"][0]
         self.span(h)
 
     def span(self, h: float) -> None:
@@ -109,6 +115,8 @@ class Damper:
             self.notes,
             self.table,
             self.moved,
+            self.compliance,
+            self.mu,
         )
 
     @property
