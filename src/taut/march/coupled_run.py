@@ -48,6 +48,7 @@ class CoupledRun(FieldRun):
         self, strand: Strand, scheme: Scheme, plan: Plan, mesh: Mesh, *, going_on: bool = False
     ) -> None:
         self.strand, self.scheme, self.plan, self.mesh = strand, scheme, plan, mesh
+        self.going_on = going_on
         begin = time.perf_counter()
         self.sweeps = sweeps_of(scheme, strand.layout, strand.medium)
         self.coupling = coupling_of(mesh, strand.layout, self.sweeps.address)
@@ -83,12 +84,39 @@ class CoupledRun(FieldRun):
         strand = self.strand
         strand.give("step", np.array([h]))
         strand.give("mu", momentum)
-        zeta = strand.view("zeta")
-        self._aimed(t - h, k)
-        self.aims.start(strand, h)
-        strand.view("last")[:] = zeta
+        if self.aims.nodes:
+            self._set_off(h, t, k)
+        strand.view("last")[:] = strand.view("zeta")
         strand.view("change")[:] = 0.0
         self.energies[:] = self._energies()
+
+    def _set_off(self, h: float, t: float, k: int) -> None:
+        """Velocities of moved ends at t; at the start of a run their momenta, too.
+
+        Momenta go from step to step by m' = 2m̄ − m: one that is not of the motion swings about it.
+        """
+        strand, mesh, nodes = self.strand, self.mesh, self.aims.nodes
+        assert mesh is not None
+        zeta = strand.view("zeta")
+
+        def until(time: float, step: float) -> np.ndarray:
+            self._aimed(time, k)
+            self.aims.start(strand, -step)
+            return zeta[:, nodes].T
+
+        after = until(t + h, h)
+        if self.aims.apply(strand, t - h) < 0:
+            self.aims.start(strand, h)
+            velocity = 0.5 * (zeta[:, nodes].T + after)
+        else:  # where they were then cannot be said
+            velocity = 2 * until(t + 0.5 * h, 0.5 * h) - after
+        mu = strand.view("mu")
+        for node, pinned, own in zip(nodes, self.moved[:, 4], velocity, strict=True):
+            if pinned:
+                own[:3] = np.linalg.solve(mesh.inertia[node], mu[:, node])[:3]
+            zeta[:, node] = own
+            if not self.going_on:
+                mu[:, node] = mesh.inertia[node] @ own
 
     def _energies(self) -> tuple[float, float]:
         """Kinetic and elastic energy together, and that of the weight."""
