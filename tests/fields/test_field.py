@@ -443,6 +443,32 @@ def test_steps_below_the_limit_are_stable_and_steps_above_are_not(rng, ends, met
         taut.simulate(field, **start, duration=1000 * limit, step=1.05 * limit)
 
 
+def test_the_limit_is_that_of_the_stiffest_place():
+    """A short pulse on a string that hardens, among many nodes: waves in it are faster."""
+    g, m = taut.coordinates("gamma mu")
+    density = m**2 / 2 + g**2 / 2 + 25 * g**4
+    settings = {"strain": [g], "momentum": [m], "length": 1, "nodes": 601}
+    string = taut.Field(taut.lie.abelian(1), density, **settings)
+    pulse = np.exp(-(((string.middles - 0.51234) / 0.002) ** 2))[:, None]
+    run = taut.simulate(string, strain0=pulse, duration=0.05)
+    highest = np.abs(pulse).max()
+    assert run.limit == pytest.approx(string.spacing / np.sqrt(1 + 300 * highest**2), rel=1e-9)
+    assert run.certificate.energy.band < 0.5 * run.certificate.energy0
+
+
+@pytest.mark.parametrize("cells", ["half", "full"])
+def test_the_limit_knows_the_mass_at_nodes(cells):
+    """It is least at a free end, and not in the middle of the edge there."""
+    g, m = taut.coordinates("gamma mu")
+    density = m**2 / (2 * (taut.s + 0.01)) + g**2 / 2
+    settings = {"strain": [g], "momentum": [m], "length": 1, "nodes": 21, "cells": cells}
+    line = taut.Field(taut.lie.abelian(1), density, **settings)
+    start = 0.01 * np.sin(9 * line.middles)[:, None]
+    limit = taut.simulate(line, strain0=start, duration=0.01, step=1e-3).limit
+    calm = taut.simulate(line, strain0=start, duration=500 * limit, step=0.99 * limit)
+    assert calm.certificate.energy.band < 0.5 * calm.certificate.energy0
+
+
 def test_a_stress_at_the_start_is_no_blow_up():
     """The energy vanishes at the start and all along, its parts do not."""
     field = string(21, density=m**2 / 2 + g + g**2 / 2)
