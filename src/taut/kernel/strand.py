@@ -188,8 +188,9 @@ def strand_of_mesh(mesh: Mesh) -> Strand:
 def _special(matrices: np.ndarray, ignored: set[int]) -> np.ndarray:
     """Which nodes do not have the inertia of most."""
     middle = matrices[len(matrices) // 2]
-    scale = np.abs(middle).max()
-    special = np.abs(matrices - middle).max(axis=(1, 2)) > 1e-15 * scale
+    own = np.sqrt(np.diag(middle))
+    scale = np.outer(own, own)  # angles and lengths have units of their own
+    special = np.abs((matrices - middle) / scale).max(axis=(1, 2)) > 1e-15
     if special.sum() > max(2, FEW * len(matrices)):
         special[:] = True
     special[list(ignored)] = False
