@@ -353,6 +353,8 @@ def test_references_that_vary_have_a_name_in_the_equations():
     settings = {"strain": strain, "momentum": momentum, "length": 1}
     bent = taut.Field(lie.so3, density, **settings, reference=[s, 0, 1])
     assert "chi0_g1(s)" in str(bent.equations()[1].rhs)
+    few = taut.Field(lie.so3, density, **settings, nodes=3, reference=[s * (1 - s), 0, 1])
+    assert "chi0_g1(s)" in str(few.equations()[1].rhs)  # though it is the same at both edges
     assert r"\begin{aligned}" in bent.latex()
     assert r"\frac{\partial}{\partial t}" in bent.latex()
 
@@ -478,6 +480,16 @@ def test_a_stress_at_the_start_is_no_blow_up():
     assert np.abs(run.energy).max() < 1e-3
 
 
+def test_clamped_nodes_show_no_velocity():
+    g, m = taut.coordinates("gamma mu")
+    density = m**2 / 2 - sp.Rational(3, 10) * m * g + g**2 / 2
+    settings = {"strain": [g], "momentum": [m], "length": 1, "nodes": 9}
+    line = taut.Field(lie.abelian(1), density, **settings, ends=("clamped", "free"))
+    run = taut.simulate(line, strain0=[0.1], duration=0.5, step=0.01)
+    assert not run.velocity[:, 0].any()
+    assert np.abs(run.velocity[:, 1:]).max() > 0.01
+
+
 def test_clamped_nodes_start_at_rest():
     run = taut.simulate(string(ends=("clamped", "free")), momentum0=[1.0], duration=0.1, step=0.01)
     assert np.all(run.momentum[:, 0] == 0)
@@ -564,6 +576,8 @@ def test_densities_that_mix_strains_and_momenta(rng, algebra, ends):
     assert np.log2(bands[0] / bands[1]) == pytest.approx(2, abs=0.25)
     assert run.energy[0] == pytest.approx(run.certificate.energy0, abs=1e-15)
     both = velocity(run.strain[7], run.momentum[7]), stress(run.strain[7], run.momentum[7])
+    for k, end in zip((0, -1), field.ends, strict=True):
+        both[0][k] *= end != "clamped"
     np.testing.assert_allclose(run.velocity[7], both[0], rtol=0, atol=1e-14)
     np.testing.assert_allclose(run.stress[7], both[1], rtol=0, atol=1e-14)
 
@@ -647,6 +661,20 @@ def test_densities_that_can_be_separated_after_all():
 def test_fields_that_cannot_be(options, message):
     with pytest.raises(taut.TautError, match=message):
         string(**options)
+
+
+def test_a_reference_is_made_of_numbers_and_the_place():
+    with pytest.raises(InputError, match="depends on more than the place"):
+        string(reference=["p"], parameters={"p": 2})
+
+
+def test_casimirs_go_by_the_brackets_and_not_by_the_name(rng):
+    lorentz = {("x", "y"): {"t": -1}, ("y", "t"): {"x": 1}, ("t", "x"): {"y": 1}}
+    strain, momentum = symbols(3)
+    settings = {"strain": strain, "momentum": momentum, "length": 1, "nodes": 4}
+    density = sum(x**2 for x in (*strain, *momentum))
+    named = taut.Field(lie.algebra(lorentz, "x y t", "so(3)"), density, **settings)
+    assert named.bracket(rng.normal(size=(3, 3)), rng.normal(size=(4, 3))).casimirs() == []
 
 
 def test_an_algebra_is_needed():
