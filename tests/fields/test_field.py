@@ -677,6 +677,14 @@ def test_casimirs_go_by_the_brackets_and_not_by_the_name(rng):
     assert named.bracket(rng.normal(size=(3, 3)), rng.normal(size=(4, 3))).casimirs() == []
 
 
+def test_full_cells_are_not_for_densities_that_mix():
+    """Their energy is that of half cells: it would not be kept."""
+    mixed = m**2 / 2 + m * g / 5 + g**2 / 2
+    with pytest.raises(InputError, match="have half cells at their ends"):
+        string(density=mixed, cells="full")
+    assert string(density=mixed, cells="full", ends="periodic").mixed
+
+
 def test_an_algebra_is_needed():
     with pytest.raises(InputError, match="a field needs a Lie algebra"):
         taut.Field(3, m**2, strain=[g], momentum=[m], length=1)  # type: ignore[arg-type]

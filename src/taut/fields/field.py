@@ -112,6 +112,12 @@ class Field:
         self.ends = ("free", "free") if self.periodic else self._ends(ends)
         if cells not in ("half", "full"):
             raise InputError("cells are unknown", expected="half or full", received=repr(cells))
+        if cells == "full" and self.mixed and not self.periodic:
+            raise InputError(
+                "densities that mix strains and momenta have half cells at their ends",
+                expected='cells="half"',
+                remedy="full cells are there for the paper, whose densities do not mix",
+            )
         self.cells = cells
         self.reference = self._reference(reference, words)
 
