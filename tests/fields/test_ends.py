@@ -448,6 +448,19 @@ def test_a_moved_body_takes_work():
         assert run.certificate.work == pytest.approx(0.5 * 1000 * 0.4**2, rel=1e-3)
 
 
+def test_the_work_of_a_weight_that_has_no_height():
+    """Inertia that is not that of a mass (in water, say): its weight has no potential."""
+    inertia = np.diag([0.02, 0.03, 0.025, 1, 1.3, 0.9])
+    inertia[0, 4] = inertia[4, 0] = 0.02
+    made = {"inertia": inertia, "stiffness": [2, 1.5, 2.5, 60, 80, 50], "nodes": 5}
+    beam = taut.Beam(1, **made, gravity=(0, 0, -2), ends=("pinned", "free"))
+    run = taut.simulate(beam, duration=1, step=5e-3, method="implicit")
+    assert run.certificate.gross_work > 0.1
+    assert run.certificate.energy.band < 1e-11 * run.certificate.gross_work
+    explicit = taut.simulate(beam, duration=1, step=1e-3, method="variational")
+    assert run.certificate.work == pytest.approx(explicit.certificate.work, rel=5e-3)
+
+
 def test_angular_momentum_about_a_pin_is_kept(rng):
     """No moment acts there: round-off for the variational scheme, a body on the pin included."""
     beam = soft(ends=("pinned", "free"), curvature=(1, 0.5, 2))
