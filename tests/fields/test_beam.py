@@ -221,6 +221,23 @@ def test_bodies_carry_momentum(rng, method):
     assert changes["angular"] < exact
 
 
+def test_a_small_body_that_only_turns_is_seen():
+    """Moments of inertia are tiny numbers where lengths are: they are compared with their own."""
+
+    def tip(unit):
+        made = {
+            "inertia": [0.02 * unit] * 3 + [1 / unit] * 3,
+            "stiffness": [2 * unit**3] * 3 + [90 * unit] * 3,
+            "nodes": 9,
+        }
+        beam = taut.Beam(unit, ends=("clamped", "free"), **made)
+        beam.body(mass=0, inertia=[0.03 * unit**2] * 3).load(force=(unit, 0, 0))
+        run = taut.simulate(beam, duration=0.5, step=5e-3, every=100)
+        return run.positions[-1, -1] / unit
+
+    np.testing.assert_allclose(tip(1e-9), tip(1), rtol=0, atol=1e-12)
+
+
 def test_a_body_on_a_clamped_node_does_nothing():
     ends = {"ends": ("clamped", "free")}
     one = soft(**ends).load(force=(1, 0, 0))

@@ -1,5 +1,7 @@
 """Beams that are joined: one beam made of two, elbows, stars, rings, and what is refused."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -133,6 +135,21 @@ def test_distributed_loads_reach_over_joints(force):
     settings = {"duration": 0.1, "step": 1e-4, "every": 20}
     a, b = (taut.simulate(x, **settings) for x in (whole, two))
     np.testing.assert_allclose(b.positions, a.positions[:, np.r_[0:6, 5:11]], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("follower", [False, True], ids=["dead", "follower"])
+@pytest.mark.parametrize("force", [(1, 0, 2), (t, 0, 2 * t)], ids=["steady", "varying"])
+def test_distributed_loads_act_once_on_a_joint(force, follower):
+    """Also where all nodes are solved for together: energy is work, and the order is 2."""
+    slow = {"inertia": [0.02] * 3 + [1] * 3, "stiffness": [2] * 3 + [100] * 3, "nodes": 3}
+    pair = taut.Beams([taut.Beam(1, **slow), taut.Beam(1, at=(0, 1, 0), frame=(1, 0, 0), **slow)])
+    pair.beams[1].load(at="all", force=force, follower=follower)
+    settings = {"duration": 1, "method": "implicit", "every": 1000}
+    runs = [taut.simulate(pair, step=step, **settings) for step in (5e-3, 2.5e-3, 1.25e-3)]
+    for run in runs:
+        assert run.certificate.energy.band < 1e-11 * run.certificate.gross_work
+    first, second = (np.abs(a.positions - b.positions)[-1].max() for a, b in pairwise(runs))
+    assert first / second == pytest.approx(4, abs=0.6)
 
 
 def test_a_load_of_one_beam_acts_on_no_other():
@@ -269,6 +286,17 @@ def test_a_roller_and_a_moved_end_where_beams_meet():
     run = taut.simulate(roller, duration=0.2, step=1e-4, every=100)
     assert np.abs(run.positions[:, 5, 1:] - [0.5, 0]).max() < 1e-12  # along the second beam
     assert np.abs(run.positions[:, 5] - run.positions[:, 6]).max() < 1e-13
+
+
+@schemes
+def test_a_roller_where_beams_meet_at_any_angle(method):
+    """The mass there is even, but for round-off of the angle."""
+    first = soft(ends=("clamped", "free"), gravity=(0, 0, -9.81))
+    rolling = (taut.End("roller", axis=(0, 1, 0)), "free")
+    pair = taut.Beams([first, soft(at=(0, 0.5, 0), frame=(1, 0.2, -0.3), ends=rolling)])
+    run = taut.simulate(pair, duration=0.1, step=1e-4, method=method, every=100)
+    assert np.abs(run.positions[:, 5, [0, 2]]).max() < 1e-12
+    assert np.abs(run.positions[-1, -1] - run.positions[0, -1]).max() > 1e-3
 
 
 def ring(nodes=25):

@@ -352,6 +352,8 @@ def test_references_that_vary_have_a_name_in_the_equations():
     settings = {"strain": strain, "momentum": momentum, "length": 1}
     bent = taut.Field(lie.so3, density, **settings, reference=[s, 0, 1])
     assert "chi0_g1(s)" in str(bent.equations()[1].rhs)
+    few = taut.Field(lie.so3, density, **settings, nodes=3, reference=[s * (1 - s), 0, 1])
+    assert "chi0_g1(s)" in str(few.equations()[1].rhs)  # though it is the same at both edges
     assert r"\begin{aligned}" in bent.latex()
     assert r"\frac{\partial}{\partial t}" in bent.latex()
 
@@ -442,6 +444,32 @@ def test_steps_below_the_limit_are_stable_and_steps_above_are_not(rng, ends, met
         taut.simulate(field, **start, duration=1000 * limit, step=1.05 * limit)
 
 
+def test_the_limit_is_that_of_the_stiffest_place():
+    """A short pulse on a string that hardens, among many nodes: waves in it are faster."""
+    g, m = taut.coordinates("gamma mu")
+    density = m**2 / 2 + g**2 / 2 + 25 * g**4
+    settings = {"strain": [g], "momentum": [m], "length": 1, "nodes": 601}
+    string = taut.Field(taut.lie.abelian(1), density, **settings)
+    pulse = np.exp(-(((string.middles - 0.51234) / 0.002) ** 2))[:, None]
+    run = taut.simulate(string, strain0=pulse, duration=0.05)
+    highest = np.abs(pulse).max()
+    assert run.limit == pytest.approx(string.spacing / np.sqrt(1 + 300 * highest**2), rel=1e-9)
+    assert run.certificate.energy.band < 0.5 * run.certificate.energy0
+
+
+@pytest.mark.parametrize("cells", ["half", "full"])
+def test_the_limit_knows_the_mass_at_nodes(cells):
+    """It is least at a free end, and not in the middle of the edge there."""
+    g, m = taut.coordinates("gamma mu")
+    density = m**2 / (2 * (taut.s + 0.01)) + g**2 / 2
+    settings = {"strain": [g], "momentum": [m], "length": 1, "nodes": 21, "cells": cells}
+    line = taut.Field(taut.lie.abelian(1), density, **settings)
+    start = 0.01 * np.sin(9 * line.middles)[:, None]
+    limit = taut.simulate(line, strain0=start, duration=0.01, step=1e-3).limit
+    calm = taut.simulate(line, strain0=start, duration=500 * limit, step=0.99 * limit)
+    assert calm.certificate.energy.band < 0.5 * calm.certificate.energy0
+
+
 def test_a_stress_at_the_start_is_no_blow_up():
     """The energy vanishes at the start and all along, its parts do not."""
     field = string(21, density=m**2 / 2 + g + g**2 / 2)
@@ -449,6 +477,16 @@ def test_a_stress_at_the_start_is_no_blow_up():
     assert abs(run.energy[0]) < 1e-30
     assert run.kinetic.max() > 0.1
     assert np.abs(run.energy).max() < 1e-3
+
+
+def test_clamped_nodes_show_no_velocity():
+    g, m = taut.coordinates("gamma mu")
+    density = m**2 / 2 - sp.Rational(3, 10) * m * g + g**2 / 2
+    settings = {"strain": [g], "momentum": [m], "length": 1, "nodes": 9}
+    line = taut.Field(lie.abelian(1), density, **settings, ends=("clamped", "free"))
+    run = taut.simulate(line, strain0=[0.1], duration=0.5, step=0.01)
+    assert not run.velocity[:, 0].any()
+    assert np.abs(run.velocity[:, 1:]).max() > 0.01
 
 
 def test_clamped_nodes_start_at_rest():
@@ -537,6 +575,8 @@ def test_densities_that_mix_strains_and_momenta(rng, algebra, ends):
     assert np.log2(bands[0] / bands[1]) == pytest.approx(2, abs=0.25)
     assert run.energy[0] == pytest.approx(run.certificate.energy0, abs=1e-15)
     both = velocity(run.strain[7], run.momentum[7]), stress(run.strain[7], run.momentum[7])
+    for k, end in zip((0, -1), field.ends, strict=True):
+        both[0][k] *= end != "clamped"
     np.testing.assert_allclose(run.velocity[7], both[0], rtol=0, atol=1e-14)
     np.testing.assert_allclose(run.stress[7], both[1], rtol=0, atol=1e-14)
 
@@ -620,6 +660,28 @@ def test_densities_that_can_be_separated_after_all():
 def test_fields_that_cannot_be(options, message):
     with pytest.raises(taut.TautError, match=message):
         string(**options)
+
+
+def test_a_reference_is_made_of_numbers_and_the_place():
+    with pytest.raises(InputError, match="depends on more than the place"):
+        string(reference=["p"], parameters={"p": 2})
+
+
+def test_casimirs_go_by_the_brackets_and_not_by_the_name(rng):
+    lorentz = {("x", "y"): {"t": -1}, ("y", "t"): {"x": 1}, ("t", "x"): {"y": 1}}
+    strain, momentum = symbols(3)
+    settings = {"strain": strain, "momentum": momentum, "length": 1, "nodes": 4}
+    density = sum(x**2 for x in (*strain, *momentum))
+    named = taut.Field(lie.algebra(lorentz, "x y t", "so(3)"), density, **settings)
+    assert named.bracket(rng.normal(size=(3, 3)), rng.normal(size=(4, 3))).casimirs() == []
+
+
+def test_full_cells_are_not_for_densities_that_mix():
+    """Their energy is that of half cells: it would not be kept."""
+    mixed = m**2 / 2 + m * g / 5 + g**2 / 2
+    with pytest.raises(InputError, match="have half cells at their ends"):
+        string(density=mixed, cells="full")
+    assert string(density=mixed, cells="full", ends="periodic").mixed
 
 
 def test_an_algebra_is_needed():

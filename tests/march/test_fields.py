@@ -475,6 +475,14 @@ def test_a_load_that_is_no_number_at_the_start():
         taut.simulate(soft().load(at="all", force=(1 / s, 0, 0)), duration=0.01, step=STEP)
 
 
+@pytest.mark.parametrize("method", [*SCHEMES, "implicit"])
+def test_a_steady_load_that_is_not_real_somewhere(method):
+    """As one that depends on time, and as in `taut.equilibrium`."""
+    beam = soft(ends=("clamped", "free")).load(at="all", force=(sp.sqrt(s - 0.5), 0, 0))
+    with pytest.raises(InputError, match="a load is not finite at s = 0"):
+        taut.simulate(beam, duration=0.01, step=1e-4, method=method)
+
+
 def test_a_bad_load_is_found_among_good_ones():
     pair = jointed()
     pair.beams[1].load(at=0.5, force=(0, sp.sqrt(4.5 * STEP - t), 0))

@@ -226,3 +226,44 @@ def test_what_has_no_modes():
         taut.modes(bar(2, ends=("clamped", "clamped")))
     with pytest.raises(taut.InputError, match="not a beam"):
         taut.modes("beam")
+
+
+@pytest.mark.parametrize("length", [1e-9, 1e-6, 1e6])
+@pytest.mark.parametrize("damping", [0, 0.01])
+@pytest.mark.parametrize("follower", [False, True])
+def test_units_do_not_matter(length, damping, follower):
+    """A hinged frame under its weight, in other units of length: the same shape and frequencies."""
+
+    def frame(unit):
+        made = {
+            "inertia": np.array([0.02, 0.03, 0.025, 0, 0, 0]) * unit
+            + np.array([0, 0, 0, 1, 1, 1]) / unit,
+            "stiffness": np.array([2, 1.5, 2.5, 0, 0, 0]) * unit**3
+            + np.array([0, 0, 0, 60, 80, 50]) * unit,
+            "nodes": 9,
+            "gravity": (-0.5 * unit, 0.5 * unit, -0.1 * unit),
+            "damping": damping,
+        }
+        one = taut.Beam(unit, ends=("pinned", "free"), **made)
+        two = taut.Beam(unit, at=(0, unit, 0), frame=(1, 0, 0), ends=("free", "roller"), **made)
+        two.load(at=unit / 2, force=(0.05 * unit, 0, 0.02 * unit), follower=follower)
+        rest = taut.equilibrium(taut.Beams([one, two]))
+        return rest, taut.modes(rest, count=8)
+
+    (here, wanted), (there, found) = frame(1), frame(length)
+    np.testing.assert_allclose(there.positions / length, here.positions, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found.eigenvalues, wanted.eigenvalues, rtol=1e-9)
+    assert (there.free is None) == (here.free is None)
+    assert (there.stable, found.stable) == (here.stable, wanted.stable)
+    loose = taut.modes(taut.Beam(length, **_round(length)), count=8)  # free in space
+    assert loose.rigid == 6
+    assert loose.frequencies[6] == pytest.approx(_first_bending(), rel=1e-8)
+
+
+def _round(unit):
+    mass = np.array([0.02 * unit] * 3 + [1 / unit] * 3)
+    return {"inertia": mass, "stiffness": [2 * unit**3] * 3 + [90 * unit] * 3, "nodes": 9}
+
+
+def _first_bending():
+    return taut.modes(taut.Beam(1, **_round(1)), count=8).frequencies[6]

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from taut.errors import InputError
+from taut.lie import se2, se3, so3
 
 if TYPE_CHECKING:
     from taut.fields.field import Field
@@ -210,15 +211,15 @@ class DiscreteBracket:
 
 def _invariants(field: Field) -> dict[str, Any]:
     """Coadjoint invariants of the algebras that are known."""
-    name, n = field.algebra.name, field.size
-    if not field.algebra.terms():
-        return {f"M{i + 1}": (lambda m, i=i: m[i]) for i in range(n)}
-    known = {
-        "so(3)": {"|M|²": lambda m: m @ m},
-        "se(2)": {"|P|²": lambda m: m[1] ** 2 + m[2] ** 2},
-        "se(3)": {"|P|²": lambda m: m[3:] @ m[3:], "P·L": lambda m: m[3:] @ m[:3]},
-    }
-    return known.get(name, {})
+    terms = field.algebra.terms()
+    if not terms:
+        return {f"M{i + 1}": (lambda m, i=i: m[i]) for i in range(field.size)}
+    known = (
+        (so3, {"|M|²": lambda m: m @ m}),
+        (se2, {"|P|²": lambda m: m[1] ** 2 + m[2] ** 2}),
+        (se3, {"|P|²": lambda m: m[3:] @ m[3:], "P·L": lambda m: m[3:] @ m[:3]}),
+    )
+    return next((found for algebra, found in known if algebra.terms() == terms), {})
 
 
 def _shaped(what: str, given: Any, shape: tuple[int, ...]) -> np.ndarray:

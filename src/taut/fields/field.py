@@ -112,6 +112,12 @@ class Field:
         self.ends = ("free", "free") if self.periodic else self._ends(ends)
         if cells not in ("half", "full"):
             raise InputError("cells are unknown", expected="half or full", received=repr(cells))
+        if cells == "full" and self.mixed and not self.periodic:
+            raise InputError(
+                "densities that mix strains and momenta have half cells at their ends",
+                expected='cells="half"',
+                remedy="full cells are there for the paper, whose densities do not mix",
+            )
         self.cells = cells
         self.reference = self._reference(reference, words)
 
@@ -145,7 +151,7 @@ class Field:
         return self.mixing != 0
 
     def _reference(self, given: Any, words: Vocabulary) -> np.ndarray:
-        middles = self.middles
+        middles, self._varies = self.middles, False
         if given is None:
             return np.zeros((len(middles), self.size))
         entries = list(given)
@@ -158,6 +164,15 @@ class Field:
         read = [words.read(x, "the reference strain") for x in entries]
         if any(x.has(t) for x in read):
             raise InputError("the reference strain depends on time", received=repr(given)[:80])
+        others = set().union(*(x.free_symbols for x in read)) - {self.place}
+        if others:
+            raise InputError(
+                "the reference strain depends on more than the place",
+                expected="numbers or expressions of s",
+                received=", ".join(sorted(map(str, others))),
+                remedy="put in the value of a parameter",
+            )
+        self._varies = any(x.has(self.place) for x in read)
         functions = [sp.lambdify(self.place, x) for x in read]
         with np.errstate(all="ignore"):  # what is not finite is said below
             found = np.array([[float(f(x)) for f in functions] for x in middles])
@@ -237,8 +252,7 @@ class Field:
 
     def _uniform_reference(self) -> list[sp.Expr]:
         """χ₀ as numbers where it is the same everywhere, as functions of s where it is not."""
-        same = np.all(self.reference == self.reference[:1])
-        if same:
+        if not self._varies:
             return [sp.nsimplify(float(x)) for x in self.reference[0]]
         return [sp.Function(f"chi0_{x.name}")(self.place) for x in self.strain]
 

@@ -123,7 +123,7 @@ class ImplicitNode(Node):
 
     def __init__(self, layout: Layout, medium: Medium) -> None:
         super().__init__(layout, medium, frozenset())
-        self._given: SX = SX.zeros(6)
+        self._given, self._weight = SX.zeros(6), SX.zeros(6)
 
     weight = property(lambda self: self.read("weight"))
     share = property(lambda self: self.read("share"))
@@ -162,16 +162,18 @@ class ImplicitNode(Node):
             return self.none
         return _back(self._before, self.read("gravity"))
 
-    def work(self, given: SX) -> None:
-        self._given = given
+    def work(self, given: SX, weight: SX) -> None:
+        """Loads and weight, of which the work is counted."""
+        self._given, self._weight = given, weight
 
     def now(self, momentum: SX) -> None:
-        """Count energies after the step, and the work of the loads in it."""
+        """Count energies after the step, and the work of loads and weight in it."""
         kinetic = self.medium.kinetic(momentum, self.read("compliance"))
         self._sums += [
             self.weight * kinetic,
             self.weight * self._height(),
             self.h * ca.dot(self._given, self.read("zeta")),
+            self.h * ca.dot(self._weight, self.read("zeta")),
         ]
 
     def _height(self) -> SX:

@@ -322,18 +322,23 @@ class Node(Place):
     def now(self, momentum: SX) -> None:
         """Count the energy at the time of the strains, and the power of what acts."""
         weight = self.read("weight")
-        self._sums.append(self.medium.kinetic(momentum, self._own("compliance")) * weight)
+        kinetic = self.medium.kinetic(momentum, self._own("compliance"))
         acting = self._loads()
         if "gravity" in self.features:
             fall = ca.vertcat(SX.zeros(3), _back(self._before, self.read("gravity")))
             acting = acting + applied(fall, self._own("inertia")) * weight
         velocity = self.velocity(momentum)
         power = ca.dot(self.entered(acting), velocity)
-        if "moved" in self.features:  # what moves it works against the edges and the loads
+        if "moved" in self.features:  # what moves it works against edges, loads and its inertia
             which = slice(3, 6) if "held" in self.features else slice(0, 6)
-            mean, against = self._mean_velocity(momentum), acting - self.force * weight
+            after = self._guided(velocity)
+            mean, against = 0.5 * (after + self._old), acting - self.force * weight
             power = power + ca.dot(against[which], mean[which])
-        self._sums.append(power)
+            own = ca.vertcat(SX.zeros(which.start), mean[which])
+            carried = applied(own, self._own("inertia"))
+            kinetic = kinetic + 0.5 * ca.dot(carried, own)
+            power = power + weight * ca.dot(carried[which], (after - self._old)[which]) / self.h
+        self._sums += [kinetic * weight, power]
 
     def weigh(self, seen: SX) -> None:
         """Count the same with a momentum as it is shown."""

@@ -182,8 +182,9 @@ def strand_of_mesh(mesh: Mesh) -> Strand:
 def _special(matrices: np.ndarray, ignored: set[int]) -> np.ndarray:
     """Which nodes do not have the inertia of most."""
     middle = matrices[len(matrices) // 2]
-    scale = np.abs(middle).max()
-    special = np.abs(matrices - middle).max(axis=(1, 2)) > 1e-15 * scale
+    own = np.sqrt(np.diag(middle))
+    scale = np.outer(own, own)  # angles and lengths have units of their own
+    special = np.abs((matrices - middle) / scale).max(axis=(1, 2)) > 1e-15
     if special.sum() > max(2, FEW * len(matrices)):
         special[:] = True
     special[list(ignored)] = False
@@ -223,7 +224,7 @@ def _check_guided(mesh: Mesh, held: dict[int, Hold]) -> None:
             continue
         matrix = mesh.inertia[node]
         mass, scale = matrix[3:, 3:], 1e-12 * np.abs(matrix).max()
-        even = np.allclose(mass, mass[0, 0] * np.eye(3), rtol=1e-12, atol=0)
+        even = np.abs(mass - mass[0, 0] * np.eye(3)).max() <= 1e-12 * mass[0, 0]
         if not even or np.abs(matrix[:3, 3:]).max() > scale:
             raise ModelError(
                 f"a {hold.end.kind} end needs its mass where it is: {mesh.where(node)}",

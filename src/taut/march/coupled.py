@@ -114,7 +114,7 @@ def advance(c, special, rows, par, room, notes, energy):
         Zero at the start of a run.
     energy : ndarray, shape (len(SUMS),)
         Kinetic, elastic and gravitational energy after the step; work of loads, what is dissipated,
-        and work of held ends, all in this step.
+        work of held ends and of the weight, all in this step.
 
     Returns
     -------

@@ -19,7 +19,15 @@ from taut.march.field_loop import (
     stored,
     tallied,
 )
-from taut.march.finish import DISSIPATED, ELASTIC, GRAVITY, HELD, KINETIC, WORK as LOADS
+from taut.march.finish import (
+    DISSIPATED,
+    ELASTIC,
+    FALLEN,
+    GRAVITY,
+    HELD,
+    KINETIC,
+    WORK as LOADS,
+)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -87,7 +95,7 @@ def march(
         code = advance(coupling, special, rows, par, room, notes, sums)
         if code != DONE:
             return k - first, row, UNSOLVED, code
-        fallen = energies[1] - sums[GRAVITY]
+        fallen = sums[FALLEN]  # inertias that are not those of a mass have no height
         energies[0], energies[1] = sums[KINETIC] + sums[ELASTIC], sums[GRAVITY]
         books[WORK] += sums[LOADS] + sums[HELD] + fallen - sums[DISSIPATED]
         books[GROSS] += abs(sums[LOADS]) + abs(sums[HELD]) + abs(fallen) + sums[DISSIPATED]

@@ -50,6 +50,7 @@ class CoupledRun(FieldRun):
         self, strand: Strand, scheme: Scheme, plan: Plan, mesh: Mesh, *, going_on: bool = False
     ) -> None:
         self.strand, self.scheme, self.plan, self.mesh = strand, scheme, plan, mesh
+        self.going_on = going_on
         begin = time.perf_counter()
         self.sweeps = sweeps_of(scheme, strand.layout, strand.medium)
         self.coupling = coupling_of(mesh, strand.layout, self.sweeps.address)
@@ -85,31 +86,36 @@ class CoupledRun(FieldRun):
         strand = self.strand
         strand.give("step", np.array([h]))
         strand.give("mu", momentum)
-        zeta = strand.view("zeta")
-        self._aimed(t - h, k)
-        self.aims.start(strand, h)
-        self._moving(t)
-        strand.view("last")[:] = zeta
+        self._set_off(h, t, k)
+        strand.view("last")[:] = strand.view("zeta")
         strand.view("change")[:] = 0.0
         self.energies[:] = self._energies()
 
-    def _moving(self, t: float) -> None:
-        """Give moved ends the momenta that they have at a time."""
-        mesh, mu = self.mesh, self.strand.view("mu")
+    def _set_off(self, h: float, t: float, k: int) -> None:
+        """Velocities of moved ends at t; at the start of a run their momenta, too.
+
+        Momenta go from step to step by m' = 2m̄ − m: one that is not of the motion swings about it.
+        """
+        strand, mesh = self.strand, self.mesh
         assert mesh is not None
-        now = np.array([t])
+        zeta, mu, now = strand.view("zeta"), strand.view("mu"), np.array([t])
         for hold in mesh.holds:
             if not hold.end.moved:
                 continue
             node, inertia = hold.node, mesh.inertia[hold.node]
+            turn = SO3.from_quaternion(strand.view("turn")[:, node])
             found = np.linalg.solve(inertia, mu[:, node])
-            turn = SO3.from_quaternion(self.strand.view("turn")[:, node])
             found[3:] = velocity(hold, now)[0] @ turn
             if hold.end.kind == "clamped":
                 found[:3] = spin(hold, mesh, now)[0]
-            if not np.all(np.isfinite(found)):  # it starts with a jump
-                found = self.strand.view("zeta")[:, node]
-            mu[:, node] = inertia @ found
+            if not np.all(np.isfinite(found)):  # it starts as √t does: that of the first step
+                self._aimed(t + h, k)
+                self.aims.start(strand, -h)
+                which = slice(0, 6) if hold.end.kind == "clamped" else slice(3, 6)
+                found[which] = zeta[which, node]
+            zeta[:, node] = found
+            if not self.going_on:
+                mu[:, node] = inertia @ found
 
     def _energies(self) -> tuple[float, float]:
         """Kinetic and elastic energy together, and that of the weight."""

@@ -169,7 +169,8 @@ def _steady(strand: Strand, mesh: Mesh, load: Load) -> None:
     rows = strand.view(_row(load))
     for node in places:
         here = {s: float(mesh.s[node])}
-        wrench = np.array([complex(x.xreplace(here)).real for x in load.wrench])
+        values = np.array([complex(x.xreplace(here)) for x in load.wrench])
+        wrench = np.where(values.imag == 0, values.real, np.nan)
         if not np.all(np.isfinite(wrench)):
             raise InputError(
                 f"a load is not finite at {mesh.where(node)}",

@@ -51,7 +51,15 @@ class FieldValues:
 
     @property
     def velocity(self) -> np.ndarray:
-        """ζ = δH/δμ, shape (N, nodes, n)."""
+        """ζ = δH/δμ, shape (N, nodes, n); zero where it is clamped."""
+        found = self._slope()
+        for end, node in zip(self.model.ends, (0, -1), strict=True):
+            if end == "clamped":
+                found[:, node] = 0.0
+        return found
+
+    def _slope(self) -> np.ndarray:
+        """δH/δμ."""
         if not self.model.mixed:
             return self._at(self.medium.velocity, self.momentum, self.model.places)
         first, second = self._ends(2)

@@ -10,8 +10,8 @@ from taut.kernel.sweep_code import MARGIN
 from taut.march.call import call_sweep
 from taut.march.special import frames
 
-SUMS = ("kinetic", "elastic", "gravity", "work", "dissipated", "held")
-KINETIC, ELASTIC, GRAVITY, WORK, DISSIPATED, HELD = range(len(SUMS))
+SUMS = ("kinetic", "elastic", "gravity", "work", "dissipated", "held", "fallen")
+KINETIC, ELASTIC, GRAVITY, WORK, DISSIPATED, HELD, FALLEN = range(len(SUMS))
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -34,6 +34,7 @@ def finish(c, special, rows, par, room, energy):
     sums[:] = 0.0
     call_sweep(c.address[NODE], base, stride, numbers, 0, count, sums.ctypes.data)
     energy[KINETIC], energy[GRAVITY], energy[WORK] = sums[0], sums[1], sums[2]
+    energy[FALLEN] = sums[3]
     for n in range(special.node.shape[0]):
         if special.leader[n] >= 0:
             lead(c, special, rows, n)

@@ -166,7 +166,7 @@ def modes(beam: Any, count: int = 10) -> Modes:
 def _solved(
     mesh: Mesh, state: State, applied: Applied, about: str, quiet: bool, count: int
 ) -> Modes:
-    from scipy.sparse import csc_matrix
+    from scipy.sparse import csc_matrix, diags
 
     balance = Balance(mesh)
     newton = Newton(balance, 1.0)
@@ -178,11 +178,13 @@ def _solved(
     matrix = balance.tangent(state, applied, freedoms)
     values, rows, columns = freedoms.of_nodes(balance.heavy)
     mass = csc_matrix((values, (rows, columns)), shape=shape)
+    even = diags(1 / np.sqrt(mass.diagonal()))  # so that units of angles and lengths do not matter
+    matrix, mass = csc_matrix(even @ matrix @ even), csc_matrix(even @ mass @ even)
     unit, gauge = slowest(mesh), newton.gauge(state, applied, freedoms)
     idle = len(gauge)  # eigenvalues that are zero: their motions are known
     if mesh.damping[balance.edges].any():
         values, rows, columns = freedoms.of_edges(balance.damping(state))
-        slow = csc_matrix((values, (rows, columns)), shape=shape)
+        slow = even @ csc_matrix((values, (rows, columns)), shape=shape) @ even
         found, z = damped(matrix, slow, mass, count, unit, idle)
     elif quiet:
         squares, z = symmetric(csc_matrix((matrix + matrix.T) / 2), mass, max(count, idle), unit)
@@ -192,8 +194,9 @@ def _solved(
     order = np.argsort(np.abs(found), kind="stable")[idle:]
     found, z = np.append(np.zeros(idle), found[order])[:count], z[:, order]
     z = _turned(z / np.sqrt(np.real(np.einsum("ia,ia->a", z.conj(), mass @ z))))
+    gauge = gauge / even.diagonal()
     still = np.linalg.solve(np.linalg.cholesky(gauge @ (mass @ gauge.T)), gauge)
-    z = np.hstack([still.T, z])[:, :count]
+    z = even @ np.hstack([still.T, z])[:, :count]
     shapes = np.array([freedoms.nodal(column) for column in z.T])
     return Modes(mesh, state, found, shapes, min(idle, count), about)
 

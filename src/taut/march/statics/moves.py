@@ -21,11 +21,12 @@ SAME = 4e-16  # relative: an end that is where it belongs
 def misplaced(mesh: Mesh, pose: np.ndarray, applied: Applied, freedoms: Freedoms) -> np.ndarray:
     """The η that brings held ends to where they belong, shape (N, 6)."""
     found = np.zeros((len(pose), 6))
+    reach = float(mesh.spacing[mesh.alive].sum())
     for hold, target in zip(mesh.holds, applied.poses(mesh), strict=True):
         node, own = hold.node, pose[hold.node]
         back = own[:3, :3].T
         turn, shift = rotation(back @ target[:3, :3]), back @ (target[:3, 3] - own[:3, 3])
-        shift[np.abs(shift) <= SAME * np.abs(target[:3, 3]).max(initial=1.0)] = 0.0
+        shift[np.abs(shift) <= SAME * np.abs(target[:3, 3]).max(initial=reach)] = 0.0
         k = _turn(hold, turn)
         k[np.abs(k) <= SAME] = 0.0
         if hold.end.kind == "clamped" and k.any():

@@ -140,7 +140,9 @@ class Newton:
                 for here, there in rigid.beside(state.pose, NEAR)
             ]
         ).reshape(len(rigid.motions), -1)
-        scale = float(np.linalg.norm(freedoms.reduced(self.balance.loads(state.pose, applied))))
+        loads = self.balance.loads(state.pose, applied)
+        loads[:, 3:] *= self.balance.length  # as moments
+        scale = float(np.linalg.norm(freedoms.reduced(loads)))
         return rigid, -stiffness.T, work(state.pose), scale
 
     def gauge(self, state: State, applied: Applied, freedoms: Freedoms) -> np.ndarray:

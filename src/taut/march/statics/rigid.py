@@ -28,7 +28,8 @@ class Rigid:
     twists : ndarray, shape (m, 6)
         In space, about `centres`.
     motions : ndarray, shape (m, unknowns)
-        The same in terms of the unknowns, of length one.
+        The same in terms of the unknowns, of length one: angles, and displacements over the reach
+        of the part.
     parts : list of int
         The first node of the part of the mesh that moves.
     of : ndarray of int, shape (N,)
@@ -119,7 +120,7 @@ def rigid_motions(mesh: Mesh, pose: np.ndarray, freedoms: Freedoms, parts: np.nd
             eta = np.zeros((mesh.nodes, 6))
             eta[nodes] = maps @ twist
             motion = _unknowns(eta, freedoms)
-            size = np.linalg.norm(motion)
+            size = np.linalg.norm(_unknowns(eta / [1, 1, 1, reach, reach, reach], freedoms))
             scaled = twist * np.array([1, 1, 1, reach, reach, reach])
             twists.append(scaled / size)
             motions.append(motion / size)

@@ -115,8 +115,9 @@ class EnergyMomentumBeam(Scheme):
         given = at.follower + at.wrench(mean(moment) + balance(force, v), mean(force))
         heavy = at.inertia(at.wrench(at.none, mean(at.gravity)))
         lift = balance(at.gravity, at.h * at.inertia(at.zeta)[3:])
-        at.work(given)
-        return given + at.weight * (heavy + at.wrench(lift, at.none))
+        weight = at.weight * (heavy + at.wrench(lift, at.none))
+        at.work(given, weight)
+        return given + weight
 
     def balance(self, at: Place) -> None:
         """Leave I ζ − m − ½h([ζ, I ζ]* + F + loads), which is to vanish."""
