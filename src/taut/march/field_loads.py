@@ -25,7 +25,8 @@ class Loads:
     """What acts on the nodes of a mesh, at a time.
 
     Steady loads are entered once.  Those of single nodes that depend on time are one compiled map
-    t → numbers; distributed ones that do are sweeps over their nodes.
+    t → numbers; so are distributed ones, node by node.  What is distributed along a node that follows
+    another one acts there: the mesh has it among the loads of its leader.
     """
 
     def __init__(self, strand: Strand, mesh: Mesh | None) -> None:
@@ -43,7 +44,7 @@ class Loads:
                 there = varying.setdefault((name, load.node), [0] * 6)
                 varying[name, load.node] = [a + b for a, b in zip(there, load.wrench, strict=True)]
             else:  # every node by itself
-                for node in range(*load.span):  # type: ignore[misc]
+                for node in _places(mesh, load):
                     here = {s: float(mesh.s[node])}
                     scaled = [x.xreplace(here) * float(mesh.weight[node]) for x in load.wrench]
                     there = varying.setdefault((name, node), [0] * 6)
@@ -149,10 +150,17 @@ def _posed(end: Any, place: np.ndarray, turn: np.ndarray, t: SX) -> SX:
     return ca.vertcat(scalar, vector, SX(place) + shift)
 
 
+def _places(mesh: Mesh, load: Load) -> list[int]:
+    """The nodes that a load acts on."""
+    if load.node is not None:
+        return [load.node]
+    led = {joint.follower for joint in mesh.joints}
+    return [node for node in range(*load.span) if node not in led]  # type: ignore[misc]
+
+
 def _steady(strand: Strand, mesh: Mesh, load: Load, name: str) -> None:
-    places = [load.node] if load.node is not None else range(*load.span)  # type: ignore[misc]
     rows = strand.view(name)
-    for node in places:
+    for node in _places(mesh, load):
         here = {s: float(mesh.s[node])}
         wrench = np.array([complex(x.xreplace(here)).real for x in load.wrench])
         if not np.all(np.isfinite(wrench)):
