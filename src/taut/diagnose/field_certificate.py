@@ -20,6 +20,7 @@ from taut.march.loop import BOOKS
 from taut.text import aligned
 
 ROUND_OFF = 1e3 * EPS  # of the sum of the parts that a momentum is made of, per √steps beyond 10⁴
+NEWTON = 1e3 * EPS  # of the energy, per √steps: what is left of equations that are solved
 SAMPLES = 64  # states at which strain and configuration are compared
 
 
@@ -66,7 +67,8 @@ class FieldCertificate:
         e = self.energy
         if np.isinf(e.half_width):
             return ""
-        if e.band <= 8 * EPS * np.sqrt(max(self.steps, 1)) * max(abs(self.energy0), 1e-300):
+        exact = NEWTON if self.run.method.implicit else 8 * EPS
+        if e.band <= exact * np.sqrt(max(self.steps, 1)) * max(abs(self.energy0), 1e-300):
             return "round-off"
         if e.significant:
             return "drifts" if e.turns >= 6 or self.steps >= 100_000 else "too short to tell"

@@ -42,7 +42,7 @@ def coupled_strand(mesh: Mesh) -> Strand:
 class CoupledRun(FieldRun):
     """Marches beams by an implicit scheme."""
 
-    loop, patience = coupled_loop.march, 30.0
+    loop, patience, lag = coupled_loop.march, 30.0, 0.5
 
     def __init__(
         self, strand: Strand, scheme: Scheme, plan: Plan, mesh: Mesh, *, going_on: bool = False
@@ -84,8 +84,10 @@ class CoupledRun(FieldRun):
         strand.give("step", np.array([h]))
         strand.give("mu", momentum)
         zeta = strand.view("zeta")
-        self._aimed(t - h, k)
-        self.aims.start(strand, h)
+        before = self.aims.apply(strand, t - h) < 0
+        if not before:  # where moved ends were then cannot be said
+            self._aimed(t + h, k)
+        self.aims.start(strand, h if before else -h)
         strand.view("last")[:] = zeta
         strand.view("change")[:] = 0.0
         self.energies[:] = self._energies()
