@@ -10,6 +10,7 @@ from taut.kernel.strand import Strand
 from taut.kernel.sweep_code import MARGIN
 from taut.march import damped_loop
 from taut.march.damper import Damper, damped
+from taut.march.field_loop import gathered
 from taut.march.field_run import FieldRun
 from taut.march.plan import Plan
 from taut.methods.fields.base import Scheme
@@ -38,7 +39,7 @@ class DampedRun(FieldRun):
         strand = self.strand
         return damped_loop.march(
             (strand.rows, strand.origin, strand.par, strand.count),
-            (self.calls["shown"], self.calls["node"], self.calls["edge"]),
+            tuple(self.calls[x] for x in ("shown", "node", "edge", "begin")),
             (self.joints, self.turns, *self.halo),
             self.loads.given,
             self.aims.given,
@@ -54,11 +55,19 @@ class DampedRun(FieldRun):
         )
 
     def _completed(self, k: int) -> None:
-        """The second half of the damping of the last step."""
-        if self.damper.due[0] == 1.0:
-            if damped(self.strand.rows, self.books, self.damper.given) != 0:
-                raise self._undamped(k)
-            self.damper.due[0] = 0.0
+        """The second half of the damping of the last step, before step k."""
+        if self.damper.due[0] == 0.0:
+            return
+        strand, plan = self.strand, self.plan
+        t = float(plan.times(np.array([k]))[0])
+        self._loaded(t, k)
+        self._aimed(t + (plan.end_step if k == plan.last else plan.step), k)
+        gathered(strand.rows, self.joints, self.turns, MARGIN)
+        self._swept("shown", t, k)
+        if damped(strand.rows, self.books, self.damper.given) != 0:
+            raise self._undamped(k)
+        self._swept("begin", t, k)
+        self.damper.due[0] = 0.0
 
     def _shorter(self, store: np.ndarray, row: int, k: int):
         self._completed(k)
