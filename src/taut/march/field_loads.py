@@ -25,8 +25,8 @@ class Loads:
     """What acts on the nodes of a mesh, at a time.
 
     Steady loads are entered once.  Those of single nodes that depend on time are one compiled map
-    t → numbers; so are distributed ones, node by node.  What is distributed along a node that follows
-    another one acts there: the mesh has it among the loads of its leader.
+    t → numbers; so are distributed ones, node by node.  Nodes that follow have none of these: the
+    mesh has put what acts there on their leaders.
     """
 
     def __init__(self, strand: Strand, mesh: Mesh | None) -> None:
@@ -80,6 +80,7 @@ class Aims:
     def __init__(self, strand: Strand, mesh: Mesh | None, t0: float | None) -> None:
         moved = [] if mesh is None else [h for h in mesh.holds if h.end.moved]
         self.nodes = [h.node for h in moved]
+        self.pinned = [h.end.kind == "pinned" for h in moved]
         self.targets, self.scratch = np.zeros((0, 2), dtype=np.int64), np.zeros(1)
         self.address = 0
         if not moved:
@@ -106,13 +107,19 @@ class Aims:
         return loop.aimed(strand.rows, t, *self.given)
 
     def start(self, strand: Strand, h: float) -> None:
-        """Velocities of the step before the first, given where the ends were then."""
-        for node in self.nodes:
+        """Velocities of the step before the first, given where the ends were then.
+
+        Pinned ends turn as they do: they go on with the spin that they have.
+        """
+        for node, pinned in zip(self.nodes, self.pinned, strict=True):
             before = [strand.view(x)[:, node] for x in ("target_turn", "target_place")]
             now = [strand.view(x)[:, node] for x in ("turn", "place")]
             poses = [np.eye(4), np.eye(4)]
             for pose, (turn, place) in zip(poses, (before, now), strict=True):
                 pose[:3, :3], pose[:3, 3] = SO3.from_quaternion(turn), place
+            if pinned:
+                back = SO3.cay(-h * strand.view("zeta")[:3, node])
+                poses[0][:3, :3] = poses[1][:3, :3] @ back
             strand.view("zeta")[:, node] = SE3.cay_ad_inverse(SE3.inverse(poses[0]) @ poses[1]) / h
 
 
