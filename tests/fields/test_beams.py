@@ -380,6 +380,8 @@ PAIR = ((0, "tip"), (1, "root"))
         ([(0, 1)], "a joint cannot be read"),
         ([((0, "tip"), (1, "root"), (1, "tip"))], "a joint cannot be read"),
         (PAIR, "a joint cannot be read"),
+        ([((0, "tip"), (0, "tip"))], "an end is joined to itself"),
+        (3, "the joints cannot be read"),
     ],
 )
 def test_joints_that_cannot_be(joints, message):
@@ -414,6 +416,9 @@ def test_beams_that_move_apart_at_the_start():
 
 
 def test_beams_that_cannot_be_together():
+    for given in (3, None, soft()):
+        with pytest.raises(InputError, match="the beams cannot be read"):
+            taut.Beams(given)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="there are no beams"):
         taut.Beams([])
     with pytest.raises(InputError, match="that is no beam"):

@@ -16,6 +16,7 @@ import casadi as ca
 import numpy as np
 from casadi import SX
 
+from taut.errors import InputError
 from taut.fields.field import Field
 from taut.kernel.translate import to_casadi
 
@@ -40,6 +41,13 @@ def stable_step_of_field(
         heavy = max(near, key=lambda m: float(m @ m))
         point = np.concatenate([strain[e], heavy, [model.middles[e]], values])
         second = np.array(bend(point))
+        if not np.all(np.isfinite(second)):
+            raise InputError(
+                f"the density is not smooth at the start, s = {model.middles[e]:g}",
+                expected="finite second derivatives at every place",
+                received=f"strain {strain[e].tolist()}, momentum {heavy.tolist()}",
+                remedy="choose strain0 and momentum0 where it is",
+            )
         v, x, k = second[:n, :n], second[n:, :n], second[n:, n:]
         mixing = max(mixing, float(np.abs(np.linalg.eigvals(x)).max()) if x.any() else 0.0)
         ad = np.asarray(model.algebra.ad(model.reference[e] + strain[e]), dtype=float)

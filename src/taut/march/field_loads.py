@@ -169,11 +169,13 @@ def _steady(strand: Strand, mesh: Mesh, load: Load, name: str) -> None:
     rows = strand.view(name)
     for node in _places(mesh, load):
         here = {s: float(mesh.s[node])}
-        wrench = np.array([complex(x.xreplace(here)).real for x in load.wrench])
-        if not np.all(np.isfinite(wrench)):
+        values = np.array([complex(x.xreplace(here)) for x in load.wrench])
+        wrench = values.real
+        if not np.all(np.isfinite(wrench)) or np.any(values.imag):
             raise InputError(
                 f"a load is not finite at {mesh.where(node)}",
-                expected="numbers",
+                expected="real numbers",
                 received=", ".join(map(str, load.wrench)),
+                remedy="look at beam.load(…) there; taut.s is the place",
             )
         rows[:, node] += wrench * (1.0 if load.node is not None else mesh.weight[node])
