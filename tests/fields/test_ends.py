@@ -361,6 +361,18 @@ def test_what_is_held_does_not_move_at_the_start(kind):
         assert np.abs(run.strain).max() < 1e-15  # it rests
 
 
+def test_what_round_off_leaves_at_a_held_end_is_no_motion():
+    beam = soft(ends=("free", "clamped"))
+    for size, refused in ((1e-9, True), (1e-11, False)):
+        v0 = np.zeros((11, 6))
+        v0[0, 3], v0[10, 3] = 1.0, size
+        if refused:
+            with pytest.raises(InputError, match="a clamped end moves at the start"):
+                taut.simulate(beam, v0=v0, duration=1e-3)
+        else:
+            assert taut.simulate(beam, v0=v0, duration=1e-3).velocity[0, 10, 3] == 0
+
+
 def test_a_roller_that_starts_turned_moves_along_its_axis():
     beam = soft(ends=("pinned", taut.End("roller", axis=(0, 1, 0))))
     strain = [0, 0, -1.0, 0, 0, 0]
