@@ -428,9 +428,13 @@ beam = taut.Beam(1, taut.Square(0.05), density=1000, young=1e7, poisson=0.3, nod
 beam.load(force=(0.1 * taut.t / (1 + taut.t), 0, 0.1))
 start = dict(step=1e-4, every=1000)
 taut.simulate(beam, duration=0.1, **start)
-threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+timer = threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT))
+begun = []
+def told(*_):  # however long it takes until steps are made
+    if not begun:
+        begun.append(timer.start())
 try:
-    taut.simulate(beam, duration=1e4, **start)
+    taut.simulate(beam, duration=1e4, **start, progress=told)
 except taut.Interrupted as error:
     part = error.partial
 assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
