@@ -203,6 +203,23 @@ def test_a_beam_at_rest_is_at_rest():
         assert taut.simulate(beam, duration=0.05, step=STEP).energy[-1] > 1e-6
 
 
+@pytest.mark.parametrize("method", [*SCHEMES, "implicit"])
+@pytest.mark.parametrize("follower", [False, True])
+def test_loads_on_one_node_add_up(method, follower):
+    """Steady ones and those that depend on time, at a node and all along the beam."""
+    way = {"follower": follower}
+    parts = soft().load(at=0.5, force=(5, 0, 200 * t), **way).load(at=0.5, force=(1, 1, 1), **way)
+    parts.load(at="all", force=(0, 2, 100 * s * t), **way).load(at="all", force=(3, 0, s), **way)
+    parts.load(at="all", moment=(0, t, 0), **way)
+    one = soft().load(at=0.5, force=(6, 1, 1 + 200 * t), **way)
+    one.load(at="all", force=(3, 2, s + 100 * s * t), moment=(0, t, 0), **way)
+    found, wanted = (
+        taut.simulate(x, duration=0.02, step=STEP, method=method) for x in (parts, one)
+    )
+    np.testing.assert_allclose(found.positions, wanted.positions, rtol=0, atol=1e-13)
+    assert np.abs(found.positions[-1] - found.positions[0]).max() > 1e-4
+
+
 def test_times_begin_at_t0():
     ramp = soft().load(force=(t, 0, 0))
     shifted = soft().load(force=(t - 5, 0, 0))
