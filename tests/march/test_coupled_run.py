@@ -116,6 +116,15 @@ def test_work_is_that_of_loads_weight_and_damping():
     assert facts.gross_work == pytest.approx(sum(gross), rel=1e-2)
 
 
+def test_the_weight_of_a_body_beside_the_beam():
+    """Its height counts from the first step on."""
+    beam = free(gravity=(1, -2, 3)).body(
+        mass=2, inertia=(0.01, 0.02, 0.03), offset=(0.2, -0.1, 0.3)
+    )
+    facts = run_of(beam, v0=[0, 2, 0, 0, 0, 0], duration=0.05).certificate
+    assert facts.energy.band < 1e-12 * facts.gross_work
+
+
 def test_distributed_loads_act_once_where_beams_meet():
     """The impulse of what is spread over both beams, and a limit that needs no smaller step."""
     pair = taut.Beams([soft(), soft(at=(0, 1, 0), frame=(1, 0, 0))])
@@ -187,6 +196,7 @@ def test_every_kth_state_and_the_last_are_kept(every, count):
     np.testing.assert_allclose(run.t, np.array(wanted) * STEP, rtol=0, atol=1e-15)
     assert run.certificate.steps == np.ceil(count)
     assert run.ending.short == (count == 20.5)
+    assert np.array_equal(run.positions[-1], run_of(free(), duration=count * STEP).positions[-1])
     whole = run_of(free(), duration=21 * STEP)
     for row, k in enumerate(wanted[:-1] if count == 20.5 else wanted):
         for name in ("positions", "momentum", "strain"):

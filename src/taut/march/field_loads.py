@@ -134,7 +134,7 @@ def _check_start(mesh: Mesh, moved: list[Hold], poses: np.ndarray, t0: float) ->
         start = _start_of(hold, mesh)
         place, turn = start[:3, 3], SO3.quaternion(start[:3, :3])
         turned = pose[:4] if pose[:4] @ turn > 0 else -pose[:4]
-        away = max(np.abs(pose[4:] - place).max(), np.abs(turned - turn).max())
+        away = np.abs(np.r_[pose[4:] - place, turned - turn]).max()  # not a number if one is not
         if not away <= 1e-9 * max(1.0, float(np.abs(place).max())):
             raise InputError(
                 f"a moved end is not where it starts: {mesh.where(hold.node)}",
