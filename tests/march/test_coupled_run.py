@@ -6,6 +6,7 @@ import sympy as sp
 
 import taut
 from taut.errors import InputError, StepError
+from taut.lie import SO3
 from taut.march import field_run
 
 t, s = taut.t, taut.s
@@ -271,6 +272,19 @@ def test_times_begin_at_t0():
     np.testing.assert_allclose(
         one.positions[:, 0, 0], 0.1 * np.sin(9 * one.t) ** 2, rtol=0, atol=1e-14
     )
+
+
+def test_ends_that_are_moved_are_where_they_should_be():
+    """Also where they turn about the way they go."""
+    run = run_of(moved(), duration=0.1, step=2e-3)
+    up = np.sin(20 * run.t) ** 2
+    wanted = np.stack([0.05 * up, 0 * up, 0.2 * up], axis=1)
+    np.testing.assert_allclose(run.positions[:, 0], wanted, rtol=0, atol=1e-13)
+    turned = SO3.exp(np.stack([0.3 * up, up, 0 * up], axis=1)) @ run.frames[0, 0]
+    np.testing.assert_allclose(run.frames[:, 0], turned, rtol=0, atol=1e-13)
+    run = run_of(led(), duration=0.1, step=2e-3)
+    wanted = run.positions[0, -1] + np.stack([0.1 * up, -0.05 * up, 0.1 * up], axis=1)
+    np.testing.assert_allclose(run.positions[:, -1], wanted, rtol=0, atol=1e-13)
 
 
 # ---- errors half-way ---------------------------------------------------------------------------

@@ -170,8 +170,8 @@ def _steady(strand: Strand, mesh: Mesh, load: Load, name: str) -> None:
     for node in _places(mesh, load):
         here = {s: float(mesh.s[node])}
         values = np.array([complex(x.xreplace(here)) for x in load.wrench])
-        wrench = values.real
-        if not np.all(np.isfinite(wrench)) or np.any(values.imag):
+        wrench = np.real(values)
+        if not np.all(np.isfinite(wrench)) or np.any(np.imag(values)):
             raise InputError(
                 f"a load is not finite at {mesh.where(node)}",
                 expected="real numbers",
