@@ -1,11 +1,16 @@
 """Certificates of fields and beams: every number once more from the states, and its verdict."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import sympy as sp
 
 import taut
+from taut.diagnose.drift import Drift
+from taut.diagnose.field_certificate import certify
 from taut.lie import SE3
+from taut.march.loop import BLOCKS_FULL, BOOKS, HEAD
 from taut.methods.fields import Poisson
 
 SOFT = {"section": taut.Square(0.05), "density": 1000, "young": 1e7, "poisson": 0.3, "nodes": 11}
@@ -141,11 +146,6 @@ def test_a_drift_is_found_out():
     beam = soft()
     run = taut.simulate(beam, **bent(beam), duration=2, step=1e-4, every=1000)
     assert not run.certificate.drifts
-    from dataclasses import replace
-
-    from taut.diagnose.field_certificate import certify
-    from taut.march.loop import BLOCKS_FULL, BOOKS, HEAD
-
     books = run.books.copy()
     many = int(books[BLOCKS_FULL])
     band = run.certificate.energy.band
@@ -153,6 +153,101 @@ def test_a_drift_is_found_out():
     books[BOOKS.index("error_max")] += 20 * band
     books[BOOKS.index("steps")] = 200_000
     assert certify(replace(run, books=books)).drifts
+
+
+@pytest.fixture(scope="module")
+def calm():
+    beam = soft()
+    return taut.simulate(beam, **bent(beam), duration=0.5, step=1e-4, every=100)
+
+
+def judged(run, slope, half_width, turns, steps, **more):
+    """The verdict on a drift, a band of a tenth of the energy being one."""
+    facts = run.certificate
+    drift = Drift(slope, half_width, duration=1.0, band=0.1 * facts.energy0, turns=turns)
+    return replace(facts, energy=drift, steps=steps, **more)
+
+
+@pytest.mark.parametrize(
+    ("slope", "half_width", "turns", "steps", "word"),
+    [
+        (0.5, 0.1, 6, 1000, "drifts"),
+        (-0.5, 0.1, 6, 1000, "drifts"),
+        (0.5, 0.1, 5, 100_000, "drifts"),
+        (0.5, 0.1, 5, 99_999, "too short to tell"),
+        (0.005, 0.09, 9, 1000, "no drift"),
+        (0.005, 0.11, 9, 1000, "none seen; too short to exclude"),
+        (0.5, np.inf, 9, 1000, ""),
+    ],
+)
+def test_verdicts_on_drifts(calm, slope, half_width, turns, steps, word):
+    unit = 0.1 * calm.certificate.energy0
+    facts = judged(calm, slope * unit, half_width * unit, turns, steps)
+    assert dict((row[0], row[2]) for row in facts.rows())["energy drift"] == word
+    assert facts.drifts == (word == "drifts")
+    assert facts.to_dict()["energy_drifts"] == (word == "drifts")
+
+
+def test_where_something_works_there_is_no_drift(calm):
+    unit = 0.1 * calm.certificate.energy0
+    assert judged(calm, 0.5 * unit, 0.1 * unit, 9, 10**6).drifts
+    assert not judged(calm, 0.5 * unit, 0.1 * unit, 9, 10**6, gross_work=1.0).drifts
+
+
+def test_a_drift_within_round_off_is_none(calm):
+    facts = calm.certificate
+    for size, word in ((7, "round-off"), (9, "drifts")):
+        band = size * 2.0**-52 * 100 * facts.energy0
+        drift = Drift(0.5 * band, 0.1 * band, duration=1.0, band=band, turns=9)
+        made = replace(facts, energy=drift, steps=10_000)
+        assert made._verdict() == word
+
+
+def test_words_for_what_is_not_as_it_should_be(calm):
+    """Frames, momenta of long runs, and steps beyond the limit."""
+
+    def word(name, **changed):
+        return {row[0]: row[2] for row in replace(calm.certificate, **changed).rows()}[name]
+
+    assert word("frames, max |RᵀR − 1|", orthogonality=2e-14) == "round-off"
+    assert word("frames, max |RᵀR − 1|", orthogonality=3e-14) == "not rotations"
+    assert word("step against its limit", step_ratio=1.0) == "stable"
+    assert word("step against its limit", step_ratio=1.01) == "beyond the limit"
+    kept = {"linear": 1e-12}
+    for steps, said in ((10_000, "not kept exactly by this scheme"), (10**6, "round-off")):
+        found = replace(calm.certificate, momenta=kept, kept={"linear": True}, steps=steps)
+        assert {row[0]: row[2] for row in found.rows()}["linear momentum"] == said
+
+
+def test_the_share_of_the_work_is_that_of_what_went_in_and_out():
+    beam = soft().load(force=(sp.sin(40 * taut.t), 0, 0))
+    facts = taut.simulate(beam, duration=0.5, step=1e-4, every=10).certificate
+    share = {row[0]: row[2] for row in facts.rows()}["energy − work"]
+    assert float(share.split()[0]) == pytest.approx(
+        100 * facts.energy.band / facts.gross_work, rel=0.06
+    )
+
+
+def test_states_are_looked_at_up_to_the_last(calm):
+    """Strain and frames that are wrong in the last state alone."""
+    strain, turns = calm.strain.copy(), calm._turns.copy()
+    strain[-1, 3, 0] += 1.0
+    turns[-1, 4] *= 1 + 1e-9
+    assert certify(replace(calm, strain=strain)).compatibility == pytest.approx(0.1, rel=1e-6)
+    found = certify(replace(calm, _turns=turns))
+    assert found.orthogonality == pytest.approx(4e-9, rel=1e-4)
+    assert {row[0]: row[2] for row in found.rows()}["frames, max |RᵀR − 1|"] == "not rotations"
+
+
+def test_the_total_momentum_of_a_held_field_is_not_kept():
+    g, m = taut.coordinates("gamma mu")
+    settings = {"strain": [g], "momentum": [m], "length": 1, "nodes": 9}
+    for ends, kept in (("periodic", True), (("free", "free"), True), (("free", "clamped"), False)):
+        field = taut.Field(taut.lie.abelian(1), m**2 / 2 + g**2 / 2, **settings, ends=ends)
+        start = np.sin(7 * field.middles)[:, None]
+        facts = taut.simulate(field, strain0=start, duration=1, step=0.05).certificate
+        assert facts.kept == {"total": kept}
+        assert (facts.momenta["total"] < 1e-12) == kept
 
 
 def test_everything_as_plain_numbers():

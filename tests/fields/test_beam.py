@@ -400,9 +400,18 @@ BAD_BEAMS = [
     ({"curvature": (1, 2)}, "the curvature cannot be read"),
     ({"curvature": (1, 2, t)}, "the curvature depends on time"),
     ({"curvature": (1, 2, sp.Symbol("x"))}, "contains x"),
-    ({"curvature": (0, 0, sp.sqrt(s - 2))}, "the curvature is not finite"),
+    ({"curvature": (0, 0, sp.sqrt(s - 2))}, r"the curvature is not finite at s = 0\.05"),
     ({"curvature": lambda x: (0, 0, np.inf)}, "the curvature at s = 0.05 cannot be read"),
     ({"curvature": (0, 0, 40)}, "half a turn or more between two nodes"),
+    ({"ends": {"root": "free", "tip": "free"}}, "the ends cannot be read"),
+    ({"at": np.array([1j, 0, 0])}, "the place of a beam cannot be read"),
+    ({"frame": 1j * np.eye(3)}, "the frame of a beam cannot be read"),
+    ({"section": taut.Square(1e-100)}, "the inertia at s = 0 is not positive definite"),
+    ({"section": taut.Square(1e100)}, "the inertia at s = 0 is not finite"),
+    (
+        {"section": lambda x: taut.Square(1e-90 if x > 0.5 else 1)},
+        r"the inertia at s = 0\.6 is not positive definite",
+    ),
 ]
 
 
@@ -426,6 +435,7 @@ BAD_MATRICES = [
     ("heavy", "of a beam cannot be read"),
     (np.ones((4, 6, 6)), "of a beam has the wrong shape"),
     (lambda x: [1, 1], "of a beam cannot be read"),
+    (1j * np.eye(6), "of a beam cannot be read"),
 ]
 
 
@@ -436,6 +446,13 @@ def test_matrices_that_cannot_be(what, matrix, message):
     place = "0" if what == "inertia" else "0.1"
     with pytest.raises(TautError, match=f"the {what} " + message.format(s=place)):
         taut.Beam(1, **given, nodes=6)
+
+
+def test_a_material_is_not_for_matrices():
+    for name in ("density", "young", "shear_modulus"):
+        with pytest.raises(InputError, match="inertia and stiffness need no material") as caught:
+            taut.Beam(1, inertia=GOOD, stiffness=GOOD, **{name: 3.0})
+        assert caught.value.received == f"{name}=3.0"
 
 
 def test_the_place_of_a_bad_matrix_is_named():

@@ -385,6 +385,26 @@ def test_a_strain_moves_all_beams_that_are_joined():
     assert start[11, 2, 3] > 0.1
 
 
+def test_a_strain_is_handed_on_from_beam_to_beam_in_any_order():
+    """Three in a line, the last one named second and running the other way."""
+    turn = np.diag([-1.0, -1.0, 1.0])
+    first, last, middle = soft(), soft(at=(0, 1.5, 0), frame=turn), soft(at=(0, 0.5, 0))
+    model = taut.Beams([first, last, middle])
+    whole = soft(1.5, nodes=16)
+    strain = np.zeros((15, 6))
+    strain[:, 0], strain[:, 2] = np.linspace(0.5, 1.5, 15), 0.7
+    parts = np.zeros((17, 6))
+    parts[:5], parts[12:] = strain[:5], strain[5:10]
+    # seen from the other side curvatures have the other sense, and local axes 1 and 2 are turned
+    parts[6:11] = strain[:9:-1] * [1, 1, -1, 1, 1, 1]
+    run = taut.simulate(model, strain0=parts, duration=1e-5)
+    one = taut.simulate(whole, strain0=strain, duration=1e-5)
+    wanted = one.positions[0]
+    np.testing.assert_allclose(run.positions[0, :6], wanted[:6], rtol=0, atol=1e-13)
+    np.testing.assert_allclose(run.positions[0, 12:], wanted[5:11], rtol=0, atol=1e-13)
+    np.testing.assert_allclose(run.positions[0, 6:12], wanted[:9:-1], rtol=0, atol=1e-13)
+
+
 def test_a_ring_that_a_strain_would_open():
     with pytest.raises(InputError, match="the beams do not meet with this strain"):
         taut.simulate(ring(), strain0=[0, 0, 0.5, 0, 0, 0], duration=0.1)
@@ -408,6 +428,8 @@ PAIR = ((0, "tip"), (1, "root"))
         ([(0, 1)], "a joint cannot be read"),
         ([((0, "tip"), (1, "root"), (1, "tip"))], "a joint cannot be read"),
         (PAIR, "a joint cannot be read"),
+        ([((0, "tip"), (0, "tip"))], "an end is joined to itself"),
+        (3, "the joints cannot be read"),
     ],
 )
 def test_joints_that_cannot_be(joints, message):
@@ -442,6 +464,9 @@ def test_beams_that_move_apart_at_the_start():
 
 
 def test_beams_that_cannot_be_together():
+    for given in (3, None, soft()):
+        with pytest.raises(InputError, match="the beams cannot be read"):
+            taut.Beams(given)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="there are no beams"):
         taut.Beams([])
     with pytest.raises(InputError, match="that is no beam"):

@@ -361,6 +361,39 @@ def test_what_is_held_does_not_move_at_the_start(kind):
         assert np.abs(run.strain).max() < 1e-15  # it rests
 
 
+@pytest.mark.parametrize("method", [*SCHEMES, "implicit"])
+def test_motions_that_are_no_numbers_at_the_start(method):
+    """Also where the other one, or another component, is one."""
+    for way in (
+        {"rotation": (sp.sin(t**3) / t, 0, 0)},
+        {"position": (0, 0, sp.sin(t**3) / t)},
+        {"position": (t, 0, 0), "rotation": (0, sp.sin(t**3) / t, 0)},
+    ):
+        beam = soft(ends=(taut.End("clamped", **way), "free"))
+        with pytest.raises(InputError, match=r"a moved end is not where it starts: s = 0 "):
+            taut.simulate(beam, duration=0.01, step=1e-4, method=method)
+
+
+def test_a_whole_turn_at_the_start_is_none():
+    end = taut.End("clamped", rotation=(0, 2 * sp.pi + t, 0))
+    run = taut.simulate(soft(ends=(end, "free")), duration=0.01, step=1e-4)
+    angle = run.t[-1]
+    wanted = run.frames[0, 0] @ SO3.exp([0, angle, 0])
+    np.testing.assert_allclose(run.frames[-1, 0], wanted, rtol=0, atol=1e-12)
+
+
+def test_what_round_off_leaves_at_a_held_end_is_no_motion():
+    beam = soft(ends=("free", "clamped"))
+    for size, refused in ((1e-9, True), (1e-11, False)):
+        v0 = np.zeros((11, 6))
+        v0[0, 3], v0[10, 3] = 1.0, size
+        if refused:
+            with pytest.raises(InputError, match="a clamped end moves at the start"):
+                taut.simulate(beam, v0=v0, duration=1e-3)
+        else:
+            assert taut.simulate(beam, v0=v0, duration=1e-3).velocity[0, 10, 3] == 0
+
+
 def test_a_roller_that_starts_turned_moves_along_its_axis():
     beam = soft(ends=("pinned", taut.End("roller", axis=(0, 1, 0))))
     strain = [0, 0, -1.0, 0, 0, 0]

@@ -655,6 +655,10 @@ def test_densities_that_can_be_separated_after_all():
         ({"reference": [taut.t]}, "the reference strain depends on time"),
         ({"reference": [1 / (s - sp.Rational(1, 80))]}, "the reference strain is not finite"),
         ({"parameters": {"c": "fast"}}, "parameter c is not a number"),
+        ({"parameters": 3}, "the parameters cannot be read"),
+        ({"strain": g}, "the strain cannot be read"),
+        ({"momentum": None}, "the momentum cannot be read"),
+        ({"reference": 3}, "the reference strain cannot be read"),
     ],
 )  # fmt: skip
 def test_fields_that_cannot_be(options, message):
@@ -704,11 +708,30 @@ def test_an_algebra_is_needed():
         ({"q0": [1.0]}, "fields and beams take no q0"),
         ({"method": "variational"}, "no method for fields called 'variational'"),
         ({"parameters": {"c": 1}}, "the field has no parameter c"),
+        ({"parameters": 3}, "the parameters cannot be read"),
+        ({"strain0": 1j * np.ones((40, 1))}, "strain0 cannot be read"),
     ],
 )
 def test_starts_that_cannot_be(start, message):
     with pytest.raises(taut.TautError, match=message):
         taut.simulate(string(), **start, duration=1, step=0.01)
+
+
+def test_a_density_that_is_not_smooth_at_the_start():
+    field = string(density=m**2 / 2 + sp.sqrt(s) * sp.log(sp.Abs(g)))
+    strain = np.where(np.arange(40) == 0, 0.0, 1.0)[:, None]
+    with pytest.raises(InputError, match=r"not smooth at the start, s = 0\.0125") as caught:
+        taut.simulate(field, strain0=strain, duration=1, step=0.01)
+    assert caught.value.received == "strain [0.0], momentum [0.0]"
+
+
+def test_a_step_beyond_the_limit_gets_no_advice_that_does_not_help():
+    """There is no implicit scheme for fields."""
+    with pytest.warns(UnstableStep) as heard:
+        taut.simulate(string(), duration=1, step=0.1)
+    assert "implicit" not in str(heard[0].message)
+    with pytest.raises(InputError, match="the strain cannot be read"):
+        string().bracket("bent")
 
 
 def test_how_a_field_is_shown():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh
 
+from taut.errors import ModelError
 from taut.fields.beam import Beam
 from taut.fields.mesh import mesh_of
 from taut.fields.section import Circle, Square
@@ -121,3 +122,11 @@ def test_many_nodes_take_seconds_at_most():
     step = stable_step(mesh)
     assert perf_counter() - begin < 5
     assert step == pytest.approx(1e-4 / 100, rel=1e-3)
+
+
+@pytest.mark.parametrize("given", [{"stiffness": [1e300] * 6}, {"inertia": [1e-320] * 6}])
+def test_numbers_that_are_out_of_range(given):
+    """They are said: no limit is looked for without end."""
+    beam = Beam(1, **{"stiffness": [1] * 6, "inertia": [1] * 6, **given}, nodes=5)
+    with pytest.raises(ModelError, match="too stiff, or too light"):
+        stable_step(mesh_of([beam]))

@@ -6,6 +6,7 @@ load jumps, by 2e-5 … 2.5e-4.  Tangents are the second local axis here.
 """
 
 import functools
+import itertools
 import warnings
 
 import numpy as np
@@ -343,3 +344,68 @@ def test_a_stiff_beam_is_a_top(method):
     assert np.abs(frames[-1] - np.eye(3)).max() > 0.5
     np.testing.assert_allclose(run.frames[:, 2], frames, rtol=0, atol=3e-4)
     np.testing.assert_allclose(run.positions[:, 4], 0.5 * frames[:, :, 1], rtol=0, atol=3e-4)
+
+
+# ---- the implicit scheme -----------------------------------------------------------------------
+
+
+@functools.cache
+def thrown(elements, stiffness, steps):
+    """Flying spaghetti by implicit steps, a state every half second."""
+    beam = spaghetti(elements, stiffness)
+    if stiffness == 500:
+        ramp = sp.Piecewise((80 * t, t <= 2.5), (80 * (5 - t), t <= 5), (0, True))
+        beam.load(at="tip", force=(ramp / 10, 0, 0), moment=(0, ramp / 2, -ramp))
+    else:  # a load that jumps between two steps
+        on = sp.Piecewise((1, t < 2.5), (0, True))
+        beam.load(at="tip", force=(8 * on, 0, 0), moment=(0, 0, -80 * on))
+    return taut.simulate(
+        beam, duration=10, step=10 / steps, method="implicit", every=round(steps / 20)
+    )
+
+
+def test_flying_spaghetti_in_space_by_implicit_steps():
+    """The same limit as that of the other schemes, with steps five times as long."""
+    runs = [thrown(n, 500, 40 * n) for n in (40, 80, 160)]
+    variational = [in_space(n, "variational") for n in (40, 80, 160)]
+    for at, wanted in SPACE.items():
+        found = extrapolated(*(facts(run, 2 * at) for run in runs))
+        np.testing.assert_allclose(found[:6], wanted[:6], rtol=0, atol=3e-5, err_msg=f"t = {at}")
+        assert found[6] == pytest.approx(wanted[6], abs=1e-2 if at == 3 else 2e-4)
+        other = extrapolated(*(facts(run, at) for run in variational))
+        np.testing.assert_allclose(found[:6], other[:6], rtol=0, atol=2e-5, err_msg=f"t = {at}")
+    for at in (6, 10, 14):
+        one, two = (facts(a, at) - facts(b, at) for a, b in itertools.pairwise(runs))
+        order = np.log2(np.linalg.norm(one[:6]) / np.linalg.norm(two[:6]))
+        assert order == pytest.approx(2, abs=0.1)
+    after = runs[-1].energy[10:]
+    assert np.ptp(after) < 1e-11 * after[0]
+    np.testing.assert_allclose(runs[-1].linear_momentum[10:, 0], 50, rtol=1e-11)
+
+
+@pytest.mark.parametrize("way", ["space", "time"])
+def test_order_two_of_implicit_steps_in_space_and_in_time(way):
+    sizes = [(20, 4000), (40, 4000), (80, 4000)]
+    if way == "time":
+        sizes = [(20, 200), (20, 400), (20, 800)]
+    runs = [thrown(elements, 500, steps) for elements, steps in sizes]
+    one, two = (facts(a, 10) - facts(b, 10) for a, b in itertools.pairwise(runs))
+    order = np.log2(np.linalg.norm(one[:6]) / np.linalg.norm(two[:6]))
+    assert order == pytest.approx(2, abs=0.12)
+
+
+def test_flying_spaghetti_in_the_plane_by_implicit_steps():
+    coarse, fine = (thrown(n, 100, 80 * n) for n in (160, 320))
+    for at, wanted in PLANE.items():
+        row = round(2 * at)
+        one, two = (
+            np.r_[run.positions[row, -1, :2], run.positions[row, 0, :2]] for run in (coarse, fine)
+        )
+        exact = 3e-5 if at == 2.5 else 3e-4
+        np.testing.assert_allclose(
+            (4 * two - one) / 3, wanted, rtol=0, atol=exact, err_msg=f"t = {at}"
+        )
+    assert np.ptp(fine.energy[5:]) < 1e-10 * fine.energy[5]
+    np.testing.assert_allclose(fine.energy[5:], 379.547, rtol=0, atol=0.1)
+    momentum = (4 * fine.spatial_momentum - coarse.spatial_momentum) / 3
+    np.testing.assert_allclose(momentum[6:, [2, 3]], [[-229.518, 20]] * 15, rtol=0, atol=2e-3)

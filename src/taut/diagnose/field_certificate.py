@@ -20,6 +20,7 @@ from taut.march.loop import BOOKS
 from taut.text import Sheet
 
 ROUND_OFF = 1e3 * EPS  # of the sum of the parts that a momentum is made of, per √steps beyond 10⁴
+NEWTON = 1e3 * EPS  # of the energy, per √steps: what is left of equations that are solved
 SAMPLES = 64  # states at which strain and configuration are compared
 
 
@@ -40,7 +41,7 @@ class FieldCertificate(Sheet):
         Largest difference of the strain and that of the configuration, times the length of an
         edge: an angle, or a share of the edge.
     orthogonality : float or None
-        Largest entry of RᵀR − 1.
+        Largest entry of RᵀR − 1, R being made of the numbers that were marched.
     step_ratio : float
         The step as a share of the estimated limit of stability.
     """
@@ -66,7 +67,8 @@ class FieldCertificate(Sheet):
         e = self.energy
         if np.isinf(e.half_width):
             return ""
-        if e.band <= 8 * EPS * np.sqrt(max(self.steps, 1)) * max(abs(self.energy0), 1e-300):
+        exact = NEWTON if self.run.method.implicit else 8 * EPS
+        if e.band <= exact * np.sqrt(max(self.steps, 1)) * max(abs(self.energy0), 1e-300):
             return "round-off"
         if e.significant:
             return "drifts" if e.turns >= 6 or self.steps >= 100_000 else "too short to tell"
@@ -218,7 +220,7 @@ def _compatibility(run: FieldTrajectory) -> float | None:
 
 
 def _orthogonality(run: FieldTrajectory) -> float | None:
-    if run.mesh is None:
+    """Of the quaternions that were marched: RᵀR = |q|⁴, before anything makes them unit ones."""
+    if run._turns is None:
         return None
-    frames = run.frames[_sampled(run)]
-    return float(np.abs(np.einsum("tjab,tjac->tjbc", frames, frames) - np.eye(3)).max())
+    return float(np.abs(np.sum(run._turns[_sampled(run)] ** 2, axis=2) ** 2 - 1).max())

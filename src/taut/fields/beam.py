@@ -18,7 +18,7 @@ import numpy as np
 import sympy as sp
 
 from taut.errors import InputError, ModelError, number
-from taut.fields.ends import direction, end_of, functions_of_time, triple
+from taut.fields.ends import direction, end_of, functions_of_time, real_array, triple
 from taut.fields.loads import Body, Load, s
 from taut.fields.mesh import Mesh, mesh_of
 from taut.fields.section import Section, positive
@@ -103,7 +103,7 @@ class Beam:
         if cells not in CELLS:
             raise InputError("cells are unknown", expected=" or ".join(CELLS), received=repr(cells))
         self.cells = cells
-        if isinstance(ends, str) or not hasattr(ends, "__len__") or len(ends) != 2:
+        if isinstance(ends, str | dict) or not hasattr(ends, "__len__") or len(ends) != 2:
             raise InputError(
                 "the ends cannot be read",
                 expected='two of them, as in ends=("clamped", "free")',
@@ -165,6 +165,17 @@ class Beam:
                 )
                 or "neither",
             )
+        if section is None and any(x is not None for x in material):
+            raise InputError(
+                "inertia and stiffness need no material",
+                expected="inertia=… and stiffness=…, and nothing of density, young, poisson or "
+                "shear_modulus",
+                received=", ".join(
+                    f"{name}={x}"
+                    for name, x in zip(("density", "young", "shear_modulus"), material, strict=True)
+                    if x is not None
+                ),
+            )
         if section is None:
             return (
                 self._matrices("inertia", inertia, self.places),
@@ -192,16 +203,17 @@ class Beam:
                 )
             return found
 
-        if not callable(section):
-            one = checked(0.0)
-            return (
-                np.broadcast_to(one.inertia(density), (self.nodes, 6, 6)).copy(),
-                np.broadcast_to(one.stiffness(young, shear), (self.nodes - 1, 6, 6)).copy(),
-            )
-        return (
-            np.array([checked(x).inertia(density) for x in self.places]),
-            np.array([checked(x).stiffness(young, shear) for x in self.middles]),
-        )
+        with np.errstate(all="ignore"):  # what is too small or too large is said
+            if not callable(section):
+                one = checked(0.0)
+                heavy = np.broadcast_to(one.inertia(density), (self.nodes, 6, 6)).copy()
+                stiff = np.broadcast_to(one.stiffness(young, shear), (self.nodes - 1, 6, 6)).copy()
+            else:
+                heavy = np.array([checked(x).inertia(density) for x in self.places])
+                stiff = np.array([checked(x).stiffness(young, shear) for x in self.middles])
+        _all_positive_definite("inertia", heavy, self.places)
+        _all_positive_definite("stiffness", stiff, self.middles)
+        return heavy, stiff
 
     def _matrices(self, what: str, given: Any, places: np.ndarray) -> np.ndarray:
         """One positive definite matrix for every place."""
@@ -210,7 +222,7 @@ class Beam:
             if callable(given):
                 found = np.array([_full(given(x)) for x in places], dtype=float)
             else:
-                array = np.asarray(given, dtype=float)
+                array = real_array(given)
                 found = np.array([_full(x) for x in array]) if array.ndim == 3 else _full(array)
         except (TypeError, ValueError) as error:
             raise InputError(
@@ -226,11 +238,7 @@ class Beam:
                 expected=f"(6,), (6, 6) or ({many}, 6, 6)",
                 received=found.shape,
             )
-        previous = None
-        for place, matrix in zip(places, found, strict=True):
-            if previous is None or not np.array_equal(matrix, previous):
-                _positive_definite(what, matrix, place)
-            previous = matrix
+        _all_positive_definite(what, found, places)
         return found
 
     def _reference(self, curvature: Any) -> np.ndarray:
@@ -252,17 +260,29 @@ class Beam:
                 )
             read = [words.read(x, "the curvature") for x in entries]
             if any(x.has(t) for x in read):
-                raise InputError("the curvature depends on time", received=repr(curvature)[:80])
+                raise InputError(
+                    "the curvature depends on time",
+                    expected="numbers or expressions of s",
+                    received=repr(curvature)[:80],
+                )
             functions = [sp.lambdify(s, x, "numpy") for x in read]
             with np.errstate(all="ignore"):  # what is not finite is said below
                 bend = np.array([[float(f(x)) for f in functions] for x in self.middles])
             if not np.all(np.isfinite(bend)):
-                raise InputError("the curvature is not finite", received=repr(curvature)[:80])
+                place = self.middles[int(np.argwhere(~np.isfinite(bend))[0, 0])]
+                raise InputError(
+                    f"the curvature is not finite at s = {place:g}",
+                    expected="numbers at the middles of all edges",
+                    received=repr(curvature)[:80],
+                )
         ds = self.spacing
         through = np.hstack([bend, np.broadcast_to(TANGENT, bend.shape)])
-        if np.any(np.linalg.norm(bend, axis=1) * ds >= np.pi):
+        if np.any(turns := np.linalg.norm(bend, axis=1) * ds >= np.pi):
+            place = self.middles[int(np.argmax(turns))]
             raise InputError(
                 "the reference shape turns by half a turn or more between two nodes",
+                expected=f"|curvature| < π/Δs = {np.pi / ds:g}",
+                received=f"{np.linalg.norm(bend, axis=1).max():g}, first at s = {place:g}",
                 remedy="use more nodes",
             )
         return SE3.cay_ad_inverse(SE3.exp(ds * through)) / ds
@@ -343,7 +363,9 @@ class Beam:
         """
         heavy = number("the mass of a body", mass)
         if heavy < 0:
-            raise InputError("the mass of a body is negative", received=heavy)
+            raise InputError(
+                "the mass of a body is negative", expected="a number ≥ 0", received=heavy
+            )
         rotary = _array("the inertia of a body", inertia, "3 moments, or a symmetric 3 × 3 matrix")
         rotary = np.diag(rotary) if rotary.shape == (3,) else rotary
         if rotary.shape != (3, 3) or not np.allclose(rotary, rotary.T, atol=1e-12, rtol=1e-9):
@@ -353,7 +375,11 @@ class Beam:
                 received=repr(inertia),
             )
         if np.linalg.eigvalsh(rotary).min() < -1e-12 * abs(rotary).max():
-            raise InputError("the inertia of a body is negative", received=repr(inertia))
+            raise InputError(
+                "the inertia of a body is negative",
+                expected="moments ≥ 0",
+                received=repr(inertia),
+            )
         across = SO3.hat(triple("the offset of a body", offset))
         whole = np.zeros((6, 6))
         whole[:3, :3] = rotary - heavy * across @ across
@@ -415,7 +441,7 @@ def _rotation(frame: Any) -> np.ndarray:
 def _array(what: str, given: Any, expected: str) -> np.ndarray:
     """Finite numbers."""
     try:
-        found = np.array(given, dtype=float)
+        found = real_array(given)
     except (TypeError, ValueError) as error:
         raise InputError(
             f"{what} cannot be read", expected=expected, received=repr(given)[:80]
@@ -426,7 +452,7 @@ def _array(what: str, given: Any, expected: str) -> np.ndarray:
 
 
 def _full(given: Any) -> np.ndarray:
-    array = np.asarray(given, dtype=float)
+    array = real_array(given)
     if array.shape == (6,):
         return np.diag(array)
     if array.shape != (6, 6):
@@ -434,10 +460,22 @@ def _full(given: Any) -> np.ndarray:
     return array
 
 
+def _all_positive_definite(what: str, matrices: np.ndarray, places: np.ndarray) -> None:
+    previous = None
+    for place, matrix in zip(places, matrices, strict=True):
+        if previous is None or not np.array_equal(matrix, previous):
+            _positive_definite(what, matrix, place)
+        previous = matrix
+
+
 def _positive_definite(what: str, matrix: np.ndarray, place: float) -> None:
     """An error that names the place along the beam."""
     if not np.all(np.isfinite(matrix)):
-        raise ModelError(f"the {what} at s = {place:g} is not finite", received=matrix.tolist())
+        raise ModelError(
+            f"the {what} at s = {place:g} is not finite",
+            expected="numbers",
+            received=matrix.tolist(),
+        )
     if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=1e-12 * abs(matrix).max()):
         i, j = np.unravel_index(np.argmax(abs(matrix - matrix.T)), (6, 6))
         raise ModelError(

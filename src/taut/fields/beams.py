@@ -31,6 +31,12 @@ class Beams:
     """
 
     def __init__(self, beams: Iterable[Beam], joints: Any = None) -> None:
+        if isinstance(beams, Beam) or not isinstance(beams, Iterable):
+            raise InputError(
+                "the beams cannot be read",
+                expected="a list of taut.Beam objects",
+                received=repr(beams)[:80],
+            )
         self.beams = list(beams)
         for beam in self.beams:
             if not isinstance(beam, Beam):
@@ -43,6 +49,12 @@ class Beams:
             )
         if not self.beams:
             raise InputError("there are no beams", expected="one or more")
+        if joints is not None and not isinstance(joints, Iterable):
+            raise InputError(
+                "the joints cannot be read",
+                expected='a list such as [((0, "tip"), (1, "root"))]',
+                received=repr(joints)[:80],
+            )
         self._joints = None if joints is None else [self._pair(x) for x in joints]
         self.mesh()
 
@@ -61,6 +73,12 @@ class Beams:
                 expected='((0, "tip"), (1, "root")): numbers of beams and their ends',
                 received=repr(given),
             ) from error
+        if first == second:
+            raise InputError(
+                "an end is joined to itself",
+                expected='two ends, as in ((0, "tip"), (1, "root"))',
+                received=repr(given),
+            )
         return first, second
 
     def _end(self, beam: Beam, place: Any) -> int:

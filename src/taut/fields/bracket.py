@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from taut.errors import InputError
+from taut.fields.ends import real_array
 from taut.lie import se2, se3, so3
 
 if TYPE_CHECKING:
@@ -225,7 +226,12 @@ def _invariants(field: Field) -> dict[str, Any]:
 def _shaped(what: str, given: Any, shape: tuple[int, ...]) -> np.ndarray:
     if given is None:
         return np.zeros(shape)
-    found = np.array(given, dtype=float)
+    try:
+        found = real_array(given)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"the {what} cannot be read", expected=f"shape {shape}", received=repr(given)[:80]
+        ) from error
     if found.shape == shape[1:]:
         found = np.broadcast_to(found, shape).copy()
     if found.shape != shape or not np.all(np.isfinite(found)):

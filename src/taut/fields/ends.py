@@ -113,7 +113,7 @@ def direction(what: str, given: Any) -> np.ndarray:
 def triple(what: str, given: Any) -> np.ndarray:
     """Three finite numbers."""
     try:
-        found = np.array(given, dtype=float)
+        found = real_array(given)
     except (TypeError, ValueError) as error:
         raise InputError(
             f"{what} cannot be read", expected="3 numbers", received=repr(given)
@@ -123,6 +123,13 @@ def triple(what: str, given: Any) -> np.ndarray:
             f"{what} cannot be read", expected="3 finite numbers", received=repr(given)
         )
     return found
+
+
+def real_array(given: Any) -> np.ndarray:
+    """An array of numbers; a complex one is a TypeError, as it is for a list."""
+    if np.iscomplexobj(given):
+        raise TypeError("complex numbers")
+    return np.array(given, dtype=float)
 
 
 def functions_of_time(what: str, given: Any, *others: sp.Symbol) -> tuple[sp.Expr, ...]:
@@ -150,4 +157,4 @@ def functions_of_time(what: str, given: Any, *others: sp.Symbol) -> tuple[sp.Exp
         ) from None
 
 
-__all__ = ["End", "direction", "end_of", "functions_of_time", "t", "triple"]
+__all__ = ["End", "direction", "end_of", "functions_of_time", "real_array", "t", "triple"]

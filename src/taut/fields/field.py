@@ -86,7 +86,7 @@ class Field:
                 received=repr(algebra),
             )
         self.algebra, self.size = algebra, algebra.dimension
-        strain, momentum = list(strain), list(momentum)
+        strain, momentum = _listed("strain", strain), _listed("momentum", momentum)
         for what, given in (("strain", strain), ("momentum", momentum)):
             if len(given) != self.size:
                 raise InputError(
@@ -95,6 +95,12 @@ class Field:
                     received=len(given),
                 )
         valued = parameters if isinstance(parameters, dict) else {}
+        if not isinstance(parameters, str | Iterable | None):
+            raise InputError(
+                "the parameters cannot be read",
+                expected="names, symbols, or a mapping to values",
+                received=repr(parameters)[:80],
+            )
         listed = parameters.split() if isinstance(parameters, str) else parameters or ()
         names = [sp.Symbol(str(x), real=True) for x in listed]
         words = Vocabulary(strain, momentum, [s], names)
@@ -102,7 +108,11 @@ class Field:
         self.defaults = {str(k): number(f"parameter {k}", v) for k, v in valued.items()}
         self.density = words.read(density, "the density")
         if self.density.has(t):
-            raise ModelError("the density depends on time", received=str(self.density))
+            raise ModelError(
+                "the density depends on time",
+                expected="an expression of strains, momenta, s and parameters",
+                received=str(self.density),
+            )
         self.kinetic, self.potential, self.mixing = self._split()
         self.length = positive("the length of a field", length)
         if not isinstance(nodes, int | np.integer) or isinstance(nodes, bool) or nodes < 2:
@@ -154,7 +164,7 @@ class Field:
         middles, self._varies = self.middles, False
         if given is None:
             return np.zeros((len(middles), self.size))
-        entries = list(given)
+        entries = _listed("reference strain", given)
         if len(entries) != self.size:
             raise InputError(
                 "the reference strain does not fit the algebra",
@@ -163,7 +173,11 @@ class Field:
             )
         read = [words.read(x, "the reference strain") for x in entries]
         if any(x.has(t) for x in read):
-            raise InputError("the reference strain depends on time", received=repr(given)[:80])
+            raise InputError(
+                "the reference strain depends on time",
+                expected="numbers or expressions of s",
+                received=repr(given)[:80],
+            )
         others = set().union(*(x.free_symbols for x in read)) - {self.place}
         if others:
             raise InputError(
@@ -177,7 +191,12 @@ class Field:
         with np.errstate(all="ignore"):  # what is not finite is said below
             found = np.array([[float(f(x)) for f in functions] for x in middles])
         if not np.all(np.isfinite(found)):
-            raise InputError("the reference strain is not finite", received=repr(given)[:80])
+            place = middles[int(np.argwhere(~np.isfinite(found))[0, 0])]
+            raise InputError(
+                f"the reference strain is not finite at s = {place:g}",
+                expected="numbers at the middles of all edges",
+                received=repr(given)[:80],
+            )
         return found
 
     # ---- the grid ----------------------------------------------------------------------------
@@ -210,6 +229,12 @@ class Field:
         """Parameters in order, from defaults and `given`."""
         known = {p.name for p in self.parameters}
         table = dict(self.defaults)
+        if given is not None and not isinstance(given, dict):
+            raise InputError(
+                "the parameters cannot be read",
+                expected="a mapping of names to values",
+                received=repr(given)[:80],
+            )
         for name, value in (given or {}).items():
             if str(name) not in known:
                 raise InputError(
@@ -221,6 +246,7 @@ class Field:
         if missing:
             raise InputError(
                 f"parameters without a value: {', '.join(missing)}",
+                expected="a number for each",
                 remedy="parameters={…} in the field or in simulate",
             )
         return np.array([table[p.name] for p in self.parameters])
@@ -270,3 +296,14 @@ class Field:
     def __repr__(self) -> str:
         ends = "periodic" if self.periodic else f"ends {self.ends[0]} and {self.ends[1]}"
         return f"Field({self.algebra.name}, h = {self.density}, {self.nodes} nodes, {ends})"
+
+
+def _listed(what: str, given: Any) -> list:
+    """A list of what is given for each dimension of the algebra."""
+    if isinstance(given, str | Iterable):
+        return given.split() if isinstance(given, str) else list(given)
+    raise InputError(
+        f"the {what} cannot be read",
+        expected="a list, as long as the algebra has dimensions",
+        received=repr(given)[:80],
+    )

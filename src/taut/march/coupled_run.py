@@ -44,7 +44,7 @@ def coupled_strand(mesh: Mesh) -> Strand:
 class CoupledRun(FieldRun):
     """Marches beams by an implicit scheme."""
 
-    loop, patience = coupled_loop.march, 30.0
+    loop, patience, lag = coupled_loop.march, 30.0, 0.5
 
     def __init__(
         self, strand: Strand, scheme: Scheme, plan: Plan, mesh: Mesh, *, going_on: bool = False

@@ -67,7 +67,12 @@ class DampedRun(FieldRun):
         return self._swept("weighed", t, k)
 
     def _last(self, store: np.ndarray, row: int, k: int) -> int:
-        """Keep the last state; a run that goes on makes it once more, from the same numbers."""
+        """Keep the last state; a run that goes on makes it once more, from the same numbers.
+
+        After a shorter step it begins anew, from what is kept.
+        """
+        if self.plan.short and k == self.plan.last:
+            return super()._last(store, row, k)
         books, carried = self.books, [x.copy() for x in self.carried]
         self.books = books.copy()
         try:

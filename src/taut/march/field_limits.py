@@ -17,6 +17,7 @@ import casadi as ca
 import numpy as np
 from casadi import SX
 
+from taut.errors import InputError
 from taut.fields.field import Field
 from taut.kernel.translate import to_casadi
 
@@ -72,7 +73,15 @@ def _second_derivatives(model: Field, values: np.ndarray):
         found = np.zeros((len(strain), 2 * n, 2 * n))
         if rows:
             found[:, rows, columns] = np.array(function(points.T)).T
-        return np.nan_to_num(found, posinf=0.0, neginf=0.0)
+        bad = np.flatnonzero(~np.isfinite(found).all(axis=(1, 2)))
+        if len(bad):
+            raise InputError(
+                f"the density is not smooth at the start, s = {places[bad[0]]:g}",
+                expected="finite second derivatives at every place",
+                received=f"strain {strain[bad[0]].tolist()}, momentum {momentum[bad[0]].tolist()}",
+                remedy="choose strain0 and momentum0 where it is",
+            )
+        return found
 
     return bend
 

@@ -94,6 +94,7 @@ class Aims:
     def __init__(self, strand: Strand, mesh: Mesh | None, t0: float | None) -> None:
         moved = [] if mesh is None else [h for h in mesh.holds if h.end.moved]
         self.nodes = [h.node for h in moved]
+        self.pinned = [h.end.kind == "pinned" for h in moved]
         self.targets, self.scratch = np.zeros((0, 2), dtype=np.int64), np.zeros(1)
         self.address = 0
         if not moved:
@@ -120,13 +121,19 @@ class Aims:
         return loop.aimed(strand.rows, t, *self.given)
 
     def start(self, strand: Strand, h: float) -> None:
-        """Velocities of the step before the first, given where the ends were then."""
-        for node in self.nodes:
+        """Velocities of the step before the first, given where the ends were then.
+
+        Pinned ends turn as they do: they go on with the spin that they have.
+        """
+        for node, pinned in zip(self.nodes, self.pinned, strict=True):
             before = [strand.view(x)[:, node] for x in ("target_turn", "target_place")]
             now = [strand.view(x)[:, node] for x in ("turn", "place")]
             poses = [np.eye(4), np.eye(4)]
             for pose, (turn, place) in zip(poses, (before, now), strict=True):
                 pose[:3, :3], pose[:3, 3] = SO3.from_quaternion(turn), place
+            if pinned:
+                back = SO3.cay(-h * strand.view("zeta")[:3, node])
+                poses[0][:3, :3] = poses[1][:3, :3] @ back
             strand.view("zeta")[:, node] = SE3.cay_ad_inverse(SE3.inverse(poses[0]) @ poses[1]) / h
 
 
@@ -141,7 +148,7 @@ def _check_start(mesh: Mesh, moved: list[Hold], poses: np.ndarray, t0: float) ->
         start = _start_of(hold, mesh)
         place, turn = start[:3, 3], SO3.quaternion(start[:3, :3])
         turned = pose[:4] if pose[:4] @ turn > 0 else -pose[:4]
-        away = max(np.abs(pose[4:] - place).max(), np.abs(turned - turn).max())
+        away = np.abs(np.r_[pose[4:] - place, turned - turn]).max()  # not a number if one is not
         if not away <= 1e-9 * max(1.0, float(np.abs(place).max())):
             raise InputError(
                 f"a moved end is not where it starts: {mesh.where(hold.node)}",
@@ -169,12 +176,13 @@ def _steady(strand: Strand, mesh: Mesh, load: Load) -> None:
     rows = strand.view(_row(load))
     for node in places:
         here = {s: float(mesh.s[node])}
-        values = np.array([complex(x.xreplace(here)) for x in load.wrench])
-        wrench = np.where(values.imag == 0, values.real, np.nan)
+        values = [complex(x.xreplace(here)) for x in load.wrench]
+        wrench = np.array([x.real if x.imag == 0 else np.nan for x in values])
         if not np.all(np.isfinite(wrench)):
             raise InputError(
                 f"a load is not finite at {mesh.where(node)}",
-                expected="numbers",
+                expected="real numbers",
                 received=", ".join(map(str, load.wrench)),
+                remedy="look at beam.load(…) there; taut.s is the place",
             )
         rows[:, node] += wrench * (1.0 if load.node is not None else mesh.weight[node])

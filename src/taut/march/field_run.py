@@ -179,6 +179,7 @@ class FieldRun:
         return numbers[:row].copy(), store[:row], wall, error
 
     loop: Any = loop.march
+    lag = 0.0  # of a step: when its loads are taken
     patience = 5.0  # seconds that compiling the loop takes, about
 
     def _compiled(self, store: np.ndarray, bar: Progress) -> None:
@@ -237,6 +238,11 @@ class FieldRun:
         _, _, code, place = self._advance(where, 0, t, plan.end_step, 0, 1)
         return row + kept, None if code == loop.DONE else self._failed(code, place, k)
 
+    def _after(self, k: int) -> float:
+        """The length of step k."""
+        plan = self.plan
+        return plan.end_step if plan.short and k == plan.last - 1 else plan.step
+
     def _last(self, store: np.ndarray, row: int, k: int) -> int:
         """Keep the last state and enter its energy into a copy of the books."""
         plan, strand = self.plan, self.strand
@@ -254,9 +260,9 @@ class FieldRun:
     def _failed(self, code: int, place: int, k: int) -> StepError:
         t = self.plan.t0 + k * self.plan.step
         if code == loop.BAD_LOAD:
-            return self._bad_load(place, t, k, None)
+            return self._bad_load(place, t + self.lag * self._after(k), k, None)
         if code == loop.BAD_AIM:
-            return self._bad_aim(place, t + self.plan.step, k)
+            return self._bad_aim(place, t + self._after(k), k)
         if code == loop.UNSOLVED:
             return self._unsolved(place, t, k, None)
         return StepError(

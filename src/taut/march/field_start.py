@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from taut.errors import InputError
+from taut.fields.ends import real_array
 from taut.fields.mesh import Mesh, configuration
 from taut.lie import SE3, SO3
 
@@ -19,7 +20,7 @@ def given(what: str, values: Any, shape: tuple[int, int]) -> np.ndarray:
     if values is None:
         return np.zeros(shape)
     try:
-        found = np.array(values, dtype=float)
+        found = real_array(values)
     except (TypeError, ValueError) as error:
         raise InputError(
             f"{what} cannot be read", expected=f"shape {shape}", received=repr(values)[:80]

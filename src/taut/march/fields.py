@@ -67,7 +67,8 @@ def simulate_field(
         strand = _strand_of(mesh, scheme)
         momentum = _start_of_beam(mesh, strand, pose, momentum0, v0, project)
         limit = stable_step(mesh)
-    plan = Plan.of(t0, duration, _step(step, limit, duration, scheme), every)
+    chosen = _step(step, limit, duration, scheme, beams=mesh is not None)
+    plan = Plan.of(t0, duration, chosen, every)
     links = len(strain)
     strand.view("chi")[:, :links] = (strain + _reference(model, mesh)).T
     run = _run(model, strand, scheme, plan, mesh)
@@ -92,7 +93,9 @@ def _strand_of(mesh: Mesh, scheme: Scheme) -> Strand:
     return coupled_strand(mesh) if scheme.implicit else strand_of_mesh(mesh)
 
 
-def _step(step: float | None, limit: float, duration: float, scheme: Scheme) -> float:
+def _step(
+    step: float | None, limit: float, duration: float, scheme: Scheme, *, beams: bool
+) -> float:
     if step is None:
         if scheme.implicit:
             raise InputError(
@@ -104,8 +107,8 @@ def _step(step: float | None, limit: float, duration: float, scheme: Scheme) -> 
         return whole / max(1, math.ceil(whole / (SAFE * limit))) if whole > 0 else SAFE
     if not scheme.implicit and isinstance(step, float | int) and step > limit * ROUNDED:
         warnings.warn(
-            f"step {step:g} is beyond the limit of stability, about {limit:.4g}: "
-            f'take a smaller one, or method="implicit"',
+            f"step {step:g} is beyond the limit of stability, about {limit:.4g}: take a smaller one"
+            + (', or method="implicit"' if beams else ""),
             UnstableStep,
             stacklevel=4,
         )

@@ -19,10 +19,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from taut.errors import ModelError
 from taut.fields.mesh import Mesh
 from taut.march.freedoms import elastic, freedoms_of
 
 CLOSE = 1e-3  # relative width of the interval in which ω²_max is found
+LARGEST = 1e200  # ω², that can be halved and squared
 BAND = 64  # a matrix whose band is wider than this is factorised as a sparse one
 
 Triplets = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -48,9 +50,17 @@ def stable_step(mesh: Mesh) -> float:
     heavy = freedoms.of_nodes(freedoms.inertia(mesh))
     above = definite(n, stiff, heavy)
     diagonals = [np.bincount(i[i == j], x[i == j], n) for x, i, j in (stiff, heavy)]
-    low = float(np.max(diagonals[0] / diagonals[1]))  # a Rayleigh quotient
+    with np.errstate(all="ignore"):  # what is too large is said
+        low = float(np.max(diagonals[0] / diagonals[1]))  # a Rayleigh quotient
     if low == 0.0:
         return math.inf
+    if not low < LARGEST:
+        raise ModelError(
+            "a beam is too stiff, or too light, for numbers of double precision",
+            expected=f"stiffness/(inertia·Δs²) below {LARGEST:g}",
+            received=f"{low:.3g}",
+            remedy="use other units",
+        )
     high = 2.0 * low  # enough if nodes fall into two groups without edges inside
     while not above(high):
         low, high = high, 2.0 * high

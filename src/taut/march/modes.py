@@ -173,7 +173,11 @@ def _solved(
     freedoms = newton.freedoms(state.pose)
     n = freedoms.count
     if n == 0:
-        raise InputError("nothing can move: there are no modes", remedy="free a node")
+        raise InputError(
+            "nothing can move: there are no modes",
+            expected="a node that is not held",
+            remedy="free a node",
+        )
     shape = (n, n)
     matrix = balance.tangent(state, applied, freedoms)
     values, rows, columns = freedoms.of_nodes(balance.heavy)
