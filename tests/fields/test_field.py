@@ -740,3 +740,17 @@ def test_how_a_field_is_shown():
     assert "41 nodes" in text
     assert "ends free and free" in text
     assert "periodic" in repr(string(ends="periodic"))
+
+
+def test_what_a_density_does_not_know_is_said_in_its_own_words():
+    """No coordinates, no time: a field φ is there by its derivative γ alone."""
+    phi = sp.Symbol("phi")
+    with pytest.raises(taut.ModelError) as caught:
+        taut.Field(
+            taut.lie.abelian(1), m**2 / 2 + g**2 / 2 - sp.cos(phi), strain=[g], momentum=[m],
+            length=1, nodes=9,
+        )  # fmt: skip
+    text = str(caught.value)
+    assert "the density contains phi, which the field does not know" in text
+    assert "only gamma, mu, s\n" in text
+    assert "have no place in a density" in text

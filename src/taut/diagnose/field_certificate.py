@@ -21,6 +21,7 @@ from taut.text import Sheet
 
 ROUND_OFF = 1e3 * EPS  # of the sum of the parts that a momentum is made of, per √steps beyond 10⁴
 NEWTON = 1e3 * EPS  # of the energy, per √steps: what is left of equations that are solved
+LOST = 0.05  # of the work: energy that is missing in earnest
 SAMPLES = 64  # states at which strain and configuration are compared
 
 
@@ -104,7 +105,8 @@ class FieldCertificate(Sheet):
         rows = self._energy_rows()
         for name, change in self.momenta.items():
             if not self.kept[name]:
-                rows.append((f"{name} momentum", f"changes by {change:.1e}", "loads and holds act"))
+                first, last = _ends_of(self.run, name)
+                rows.append((f"|{name} momentum|", f"{first:.4g} → {last:.4g}", self._acting()))
                 continue
             limit = ROUND_OFF * max(1.0, np.sqrt(self.steps / 1e4))
             word = "round-off" if change <= limit else "not kept exactly by this scheme"
@@ -122,6 +124,14 @@ class FieldCertificate(Sheet):
         rows.append(("step against its limit", value, word))
         return rows
 
+    def _acting(self) -> str:
+        """What changes the momenta."""
+        mesh = self.run.mesh
+        if mesh is None:
+            return "ends are held"
+        parts = (("loads", mesh.loads), ("gravity", np.any(mesh.gravity)), ("holds", mesh.holds))
+        return " and ".join(name for name, there in parts if there) + " act"
+
     def _energy_rows(self) -> list[tuple[str, str, str]]:
         e = self.energy
         amount = f"({_percent(e.relative, '+')} ± {_percent(e.relative_half_width)}) % of the band"
@@ -131,6 +141,8 @@ class FieldCertificate(Sheet):
             start = ("energy", f"{self.energy0:.8g}, band {e.band:.1e}", "")
             return [start, ("energy drift", amount, self._verdict())]
         share = f"{_percent(e.band / self.gross_work)} % of the work"
+        if e.band > LOST * self.gross_work:
+            share += ": look at the step, and for jumps"
         work = f"{self.work:.6g} (in and out {self.gross_work:.3g})"
         first = self.energy0 if abs(self.energy0) > EPS**2 * self.gross_work else 0.0
         return [
@@ -185,6 +197,17 @@ def momentum_changes(run: FieldTrajectory) -> dict[str, np.ndarray]:
     linear = shares[:, :, 1]
     angular = shares[:, :, 0] + np.cross(run.positions, linear)
     return {"linear": _changes(linear), "angular": _changes(angular)}
+
+
+def _ends_of(run: FieldTrajectory, name: str) -> tuple[float, float]:
+    """The size of a momentum at the start and at the end."""
+    if run.mesh is None:
+        whole = np.einsum("tji,j->ti", run.momentum, run.model.weights)
+    else:
+        whole = run.linear_momentum if name == "linear" else run.angular_momentum
+    sizes = np.linalg.norm(whole, axis=1)
+    first, last = np.where(sizes > ROUND_OFF * sizes.max(), sizes, 0.0)[[0, -1]]
+    return float(first), float(last)
 
 
 def alone(run: FieldTrajectory) -> bool:

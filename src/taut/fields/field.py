@@ -106,7 +106,7 @@ class Field:
         words = Vocabulary(strain, momentum, [s], names)
         self.strain, self.momentum, (self.place,), self.parameters = words.groups
         self.defaults = {str(k): number(f"parameter {k}", v) for k, v in valued.items()}
-        self.density = words.read(density, "the density")
+        self.density = self._read(words, density)
         if self.density.has(t):
             raise ModelError(
                 "the density depends on time",
@@ -130,6 +130,19 @@ class Field:
             )
         self.cells = cells
         self.reference = self._reference(reference, words)
+
+    def _read(self, words: Vocabulary, density: Any) -> sp.Expr:
+        try:
+            return words.read(density, "the density")
+        except ModelError as error:
+            known = (*self.strain, *self.momentum, self.place, *self.parameters)
+            raise ModelError(
+                error.what.replace("the system", "the field"),
+                expected="only " + ", ".join(map(str, known)),
+                received=error.received,
+                remedy='name it in parameters={"k": 2.0}; fields themselves (φ of γ = ∂φ/∂s) '
+                "have no place in a density",
+            ) from None
 
     def _ends(self, given: Any) -> tuple[str, str]:
         if isinstance(given, str) or not hasattr(given, "__len__") or len(given) != 2:

@@ -269,7 +269,12 @@ class FieldRun:
             f"the energy has blown up at t = {t:g} (step {k})",
             expected="an energy that stays near what there was and what loads have brought",
             received=f"method {self.scheme.name}, step {self.plan.step:g}",
-            remedy="use a smaller step: run.certificate names the limit of stability",
+            remedy="use a smaller step: run.certificate names the limit of stability"
+            + (
+                "; or the density is not convex in the strain, whose waves then grow by themselves"
+                if self.mesh is None
+                else ""
+            ),
             t=t,
             index=k,
         )
