@@ -524,3 +524,15 @@ def test_how_a_beam_is_shown():
     assert "ends clamped and free" in text
     assert "mass 2.5" in text
     assert "lambda" not in repr(soft(section=lambda x: taut.Square(0.1)))
+
+
+def test_a_section_that_vanishes_is_named_by_its_place():
+    with pytest.raises(taut.InputError, match=r"outer radius is not positive, at s = 0\.5"):
+        taut.Beam(
+            1, lambda s: taut.Circle(0.1 - 0.2 * s), density=1, young=1, poisson=0.3, nodes=11
+        )
+
+
+def test_a_list_of_beams_is_not_yet_a_model():
+    with pytest.raises(taut.InputError, match=r"taut\.Beams\(\[…\]\)"):
+        taut.simulate([soft()], duration=0.1)

@@ -194,7 +194,15 @@ class Beam:
         made = section if callable(section) else lambda s: section
 
         def checked(place: float) -> Section:
-            found = made(place)
+            try:
+                found = made(place)
+            except InputError as error:
+                raise InputError(
+                    f"{error.what}, at s = {place:g}",
+                    expected=error.expected,
+                    received=error.received,
+                    remedy=error.remedy,
+                ) from None
             if not isinstance(found, Section):
                 raise InputError(
                     f"there is no section at s = {place:g}",

@@ -154,10 +154,11 @@ def _antisymmetric(
     for (i, j, k), c in entries.items():
         mirror = entries.get((j, i, k), 0)
         if _misses(c + mirror, tolerance):
+            other = f", c[{j}, {i}, {k}] = {mirror}" if i != j else ", which must be 0"
             raise InputError(
                 "these structure constants are not antisymmetric",
                 expected="c[i, j, k] = −c[j, i, k]",
-                received=f"c[{i}, {j}, {k}] = {c}, c[{j}, {i}, {k}] = {mirror}",
+                received=f"c[{i}, {j}, {k}] = {c}{other}",
                 remedy=f"[{labels[i]}, {labels[j]}] = −[{labels[j]}, {labels[i]}]; "
                 "a mapping of brackets needs only one of the two",
             )

@@ -149,6 +149,9 @@ def simulate(
             "there is nothing to simulate",
             expected="a taut.System, Flow, Field, Beam or Beams",
             received=type(model).__name__,
+            remedy="several beams are one model: taut.Beams([…])"
+            if isinstance(model, list | tuple)
+            else None,
         )
     chosen = method_of(method)
     if (step is None) == (tolerance is None):
