@@ -60,7 +60,7 @@ def versus(quick):
     import taut
 
     start = c_beam.paper_like(101)
-    steps, repeats = (STEPS, 5) if quick else (20 * STEPS, 9)
+    steps, repeats = (STEPS, 5) if quick else (10 * STEPS, 30)
     printed = taut.Poisson(start="printed")
     full, half = beam(101), beam(101, "half")
     calls = {

@@ -45,6 +45,7 @@ class CoupledRun(FieldRun):
     """Marches beams by an implicit scheme."""
 
     loop, patience, lag = coupled_loop.march, 30.0, 0.5
+    cost = 1e-5
 
     def __init__(
         self, strand: Strand, scheme: Scheme, plan: Plan, mesh: Mesh, *, going_on: bool = False

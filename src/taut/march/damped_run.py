@@ -19,6 +19,7 @@ class DampedRun(FieldRun):
     """Marches beams with damping."""
 
     loop, patience = damped_loop.march, 30.0
+    cost = 1e-5
 
     def __init__(
         self, strand: Strand, scheme: Scheme, plan: Plan, mesh: Mesh, *, going_on: bool = False

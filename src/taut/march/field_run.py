@@ -144,7 +144,7 @@ class FieldRun:
             numbers = np.append(grid, plan.last)
             store = np.empty((len(numbers), height, strand.count))
         k, row, error, h = plan.first, 0, None, plan.step
-        size = 1
+        size = max(1, int(0.2 * CHUNK / (self.cost * strand.count)))
         with Progress(progress, plan.last - plan.first, "field") as bar:
             self._compiled(store, bar)
             bar.say("simulating")
@@ -180,6 +180,7 @@ class FieldRun:
 
     loop: Any = loop.march
     lag = 0.0  # of a step: when its loads are taken
+    cost = 5e-8  # seconds per node and step, at most: for the first chunk
     patience = 5.0  # seconds that compiling the loop takes, about
 
     def _compiled(self, store: np.ndarray, bar: Progress) -> None:

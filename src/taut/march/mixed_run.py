@@ -19,6 +19,7 @@ class MixedRun(FieldRun):
     """Marches a strand whose nodes are solved for together."""
 
     loop = mixed.march
+    cost = 2e-6
 
     def __init__(self, strand: Strand, scheme: Scheme, plan: Plan, *, going_on: bool = False):
         if not isinstance(scheme, Poisson):
