@@ -11,7 +11,7 @@ import sympy as sp
 
 import taut
 from taut.errors import InputError, StepError, UnstableStep
-from taut.march import coupled_run, field_run
+from taut.march import coupled_run, field_run, plan
 from taut.march.limits import stable_step
 from taut.methods.fields import Poisson
 
@@ -640,6 +640,15 @@ def test_states_that_do_not_fit_are_refused():
     beam = taut.Beam(1.0, **SOFT)
     with pytest.raises(InputError, match=r"do not fit into memory\n.*GB\n.*every="):
         taut.simulate(beam, duration=1e9, step=1e-4)
+
+
+def test_more_than_the_machine_has_is_not_even_asked_for(monkeypatch):
+    """Systems give away more memory than there is, and end who uses it."""
+    monkeypatch.setattr(plan, "_memory", lambda: 1e5)
+    beam = taut.Beam(1.0, **SOFT)
+    with pytest.raises(InputError, match=r"100 of them, 0\.000137 GB"):
+        taut.simulate(beam, duration=0.01, step=1e-4)
+    assert len(taut.simulate(beam, duration=0.01, step=1e-4, every=10)) == 11
 
 
 @pytest.mark.parametrize("method", [*SCHEMES, "implicit"])
