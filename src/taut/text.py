@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -25,14 +26,16 @@ def aligned(rows: Iterable[Sequence[object]], head: bool = False) -> list[str]:
     ]
 
 
-class Sheet:
+class Sheet(ABC):
     """What has a `title` and `rows` of text, as it prints and as a notebook shows it."""
 
+    @abstractmethod
     def title(self) -> str:
-        raise NotImplementedError
+        """One line: what it is about."""
 
-    def rows(self) -> list[tuple[str, ...]]:
-        raise NotImplementedError
+    @abstractmethod
+    def rows(self) -> list[tuple[str, str, str]]:
+        """(quantity, value, verdict)."""
 
     def __str__(self) -> str:
         return "\n".join([self.title(), *aligned(self.rows())])

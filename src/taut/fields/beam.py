@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from taut.errors import InputError, ModelError, number
+from taut.errors import InputError, number
 from taut.fields.ends import direction, end_of, functions_of_time, real_array, triple
 from taut.fields.loads import Body, Load, s
+from taut.fields.matrices import check_positive_definite, full
 from taut.fields.mesh import Mesh, mesh_of
 from taut.fields.section import Section, positive
 from taut.lie import SE3, SO3
@@ -219,8 +220,8 @@ class Beam:
             else:
                 heavy = np.array([checked(x).inertia(density) for x in self.places])
                 stiff = np.array([checked(x).stiffness(young, shear) for x in self.middles])
-        _all_positive_definite("inertia", heavy, self.places)
-        _all_positive_definite("stiffness", stiff, self.middles)
+        check_positive_definite("inertia", heavy, self.places)
+        check_positive_definite("stiffness", stiff, self.middles)
         return heavy, stiff
 
     def _matrices(self, what: str, given: Any, places: np.ndarray) -> np.ndarray:
@@ -228,10 +229,10 @@ class Beam:
         many = len(places)
         try:
             if callable(given):
-                found = np.array([_full(given(x)) for x in places], dtype=float)
+                found = np.array([full(given(x)) for x in places], dtype=float)
             else:
                 array = real_array(given)
-                found = np.array([_full(x) for x in array]) if array.ndim == 3 else _full(array)
+                found = np.array([full(x) for x in array]) if array.ndim == 3 else full(array)
         except (TypeError, ValueError) as error:
             raise InputError(
                 f"the {what} of a beam cannot be read",
@@ -246,7 +247,7 @@ class Beam:
                 expected=f"(6,), (6, 6) or ({many}, 6, 6)",
                 received=found.shape,
             )
-        _all_positive_definite(what, found, places)
+        check_positive_definite(what, found, places)
         return found
 
     def _reference(self, curvature: Any) -> np.ndarray:
@@ -457,45 +458,3 @@ def _array(what: str, given: Any, expected: str) -> np.ndarray:
     if not np.all(np.isfinite(found)):
         raise InputError(f"{what} is not finite", expected=expected, received=repr(given)[:80])
     return found
-
-
-def _full(given: Any) -> np.ndarray:
-    array = real_array(given)
-    if array.shape == (6,):
-        return np.diag(array)
-    if array.shape != (6, 6):
-        raise ValueError(array.shape)
-    return array
-
-
-def _all_positive_definite(what: str, matrices: np.ndarray, places: np.ndarray) -> None:
-    previous = None
-    for place, matrix in zip(places, matrices, strict=True):
-        if previous is None or not np.array_equal(matrix, previous):
-            _positive_definite(what, matrix, place)
-        previous = matrix
-
-
-def _positive_definite(what: str, matrix: np.ndarray, place: float) -> None:
-    """An error that names the place along the beam."""
-    if not np.all(np.isfinite(matrix)):
-        raise ModelError(
-            f"the {what} at s = {place:g} is not finite",
-            expected="numbers",
-            received=matrix.tolist(),
-        )
-    if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=1e-12 * abs(matrix).max()):
-        i, j = np.unravel_index(np.argmax(abs(matrix - matrix.T)), (6, 6))
-        raise ModelError(
-            f"the {what} at s = {place:g} is not symmetric",
-            expected="a symmetric matrix",
-            received=f"{matrix[i, j]:g} at ({i}, {j}) and {matrix[j, i]:g} at ({j}, {i})",
-        )
-    scale = np.sqrt(np.abs(np.diag(matrix)))
-    if np.any(scale == 0) or np.linalg.eigvalsh(matrix / np.outer(scale, scale)).min() <= 0:
-        raise ModelError(
-            f"the {what} at s = {place:g} is not positive definite",
-            expected="positive eigenvalues",
-            received=f"smallest {np.linalg.eigvalsh(matrix).min():g}",
-            remedy="give every strain a stiffness and every velocity an inertia",
-        )
