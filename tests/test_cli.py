@@ -364,10 +364,11 @@ class TestOthers:
         made = []
 
         def reproduce(out, progress):
-            from taut.papers.page import Page
+            from taut.papers.page import written
+            from taut.show.page import Page
 
             made.append((out, progress))
-            return Page("title", "").write(out, "zg", {})
+            return written(Page("title", ""), out, "zg", {})
 
         monkeypatch.setattr("taut.papers.zg.reproduce", reproduce)
         code, out, err = command("papers", "zg")

@@ -12,8 +12,9 @@ import pytest
 
 import taut
 from taut.papers import PAPERS, paper, zg_figures, zg_study
-from taut.papers.page import Page, marked, plain
+from taut.papers.page import plain, written
 from taut.problems import problem
+from taut.show.page import Page, marked
 
 FIGURES = {f"fig{k:02d}.svg" for k in (*range(1, 10), *range(11, 17))} | {"rivals.svg", "order.svg"}
 
@@ -256,7 +257,7 @@ class TestPage:
         (tmp_path / "file").write_text("")
         page = Page("title", "subtitle")
         with pytest.raises(taut.FileError, match="cannot be written"):
-            page.write(tmp_path / "file", "zg", {})
+            written(page, tmp_path / "file", "zg", {})
 
 
 def _study(numbers):

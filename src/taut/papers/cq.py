@@ -28,7 +28,8 @@ from taut.papers.cq_study import (
     sweep,
     velocity_error,
 )
-from taut.papers.page import Page, Report
+from taut.papers.page import Report, written
+from taut.show.page import Page
 from taut.show.style import number, percent
 
 SHORT, LONG = SPANS
@@ -58,7 +59,7 @@ def reproduce(out: Path, progress: Callable[[int, int, str], object] | None = No
     tell(3, 5, "certificates")
     study.numbers.update(numbers(study))
     tell(4, 5, "figures")
-    report = page_of(study).write(Path(out), "cq", study.numbers)
+    report = written(page_of(study), Path(out), "cq", study.numbers)
     tell(5, 5, "done")
     return report
 

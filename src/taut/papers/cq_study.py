@@ -16,9 +16,10 @@ from taut.march.trajectory import Trajectory
 from taut.methods import Baumgarte, ExplicitRK, GaussLobatto, Method, Projected, SymplecticRK
 from taut.model import System, coordinates, velocities
 from taut.papers import PAPERS
-from taut.papers.page import orders, plain, versions
+from taut.papers.page import orders, plain
 from taut.problems import problem
 from taut.problems.base import Problem
+from taut.show.page import versions
 
 COMMAND = "taut papers cq"
 SYMPLECTIC = SymplecticRK("midpoint")

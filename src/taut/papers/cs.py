@@ -40,7 +40,8 @@ from taut.papers.cs_study import (
     simulated,
     timed,
 )
-from taut.papers.page import Page, Report, plain
+from taut.papers.page import Report, plain, written
+from taut.show.page import Page
 from taut.show.style import number
 
 NAMES = {"poisson": "Poisson", "hamel": "Hamel", "variational": "variational"}
@@ -77,7 +78,7 @@ def reproduce(out: Path, progress: Callable[[int, int, str], object] | None = No
     study.numbers["long run"]["parted"] = parted(study)
     study.numbers["certificates"] = {k: plain(x.to_dict()) for k, x in study.certificates.items()}
     tell(total - 1, total, "figures")
-    report = page_of(study).write(Path(out), "cs", study.numbers)
+    report = written(page_of(study), Path(out), "cs", study.numbers)
     tell(total, total, "done")
     return report
 

@@ -29,7 +29,8 @@ from taut.march.loop import BOOKS
 from taut.march.simulate import simulate
 from taut.methods.fields import Hamel, Poisson, Scheme, Variational
 from taut.papers import PAPERS, cs_plain
-from taut.papers.page import orders, plain, versions
+from taut.papers.page import orders, plain
+from taut.show.page import versions
 
 COMMAND = "taut papers cs"
 # Table 1.

@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 import json
-import platform
-import re
-from base64 import b64encode
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from html import escape
-from importlib.metadata import version
+from dataclasses import dataclass
 from itertools import pairwise
 from math import log2
 from pathlib import Path
@@ -17,12 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from taut._version import __version__
 from taut.errors import FileError
-from taut.show.style import Picture
-
-_BELOW = re.compile(r"(?<=\w)_(?:\{([^}]*)\}|(\w)\b)")
-PACKAGES = ("numpy", "sympy", "casadi", "llvmlite", "numba", "matplotlib")
+from taut.show.page import Page
 
 
 @dataclass(frozen=True)
@@ -49,105 +39,24 @@ class Report:
         return (self.page, self.data, *self.figures)
 
 
-@dataclass
-class Page:
-    """An HTML page under construction; text is escaped, pictures are embedded.
-
-    Parameters
-    ----------
-    title, subtitle : str
-    """
-
-    title: str
-    subtitle: str
-    parts: list[str] = field(default_factory=list)
-    pictures: dict[str, bytes] = field(default_factory=dict)
-
-    def heading(self, text: str, name: str) -> None:
-        """A section with an entry in the contents."""
-        self.parts.append(f'<h2 id="{escape(name)}">{escape(text)}</h2>')
-
-    def text(self, *paragraphs: str) -> None:
-        """Paragraphs, as `marked` reads them."""
-        self.parts += [f"<p>{marked(p)}</p>" for p in paragraphs]
-
-    def items(self, entries: Iterable[str]) -> None:
-        """A list."""
-        self.parts.append("<ul>" + "".join(f"<li>{marked(e)}</li>" for e in entries) + "</ul>")
-
-    def table(self, head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> None:
-        """A table; cells that read as numbers stand on the right."""
-        lines = ['<div class="wide"><table>']
-        if caption:
-            lines.append(f"<caption>{marked(caption)}</caption>")
-        lines.append("<thead><tr>" + "".join(f"<th>{marked(h)}</th>" for h in head))
-        lines.append("</tr></thead><tbody>")
-        for row in rows:
-            cells = (f"<td{_aligned(cell)}>{marked(cell)}</td>" for cell in row)
-            lines.append(f"<tr>{''.join(cells)}</tr>")
-        self.parts.append("\n".join([*lines, "</tbody></table></div>"]))
-
-    def figure(self, name: str, picture: Picture, title: str, caption: str) -> None:
-        """An embedded picture, also kept as a file of its own."""
-        data = picture.bytes("svg")
-        self.pictures[f"{name}.svg"] = data
-        width = round(120 * picture.get_figwidth())
-        source = "data:image/svg+xml;base64," + b64encode(data).decode("ascii")
-        image = f'<img width="{width}" alt="{escape(title)}" src="{source}">'
-        self.parts.append(
-            f'<figure id="{escape(name)}">{image}'
-            f"<figcaption><b>{marked(title)}</b> {marked(caption)}</figcaption></figure>"
-        )
-
-    def folded(self, label: str, text: str) -> None:
-        """Preformatted text behind a line that opens it."""
-        self.parts.append(
-            f"<details><summary>{marked(label)}</summary><pre>{escape(text)}</pre></details>"
-        )
-
-    def html(self) -> str:
-        """The whole page."""
-        contents = "".join(
-            f'<a href="#{part.split(chr(34))[1]}">{part.split(">")[1].split("<")[0]}</a>'
-            for part in self.parts
-            if part.startswith("<h2")
-        )
-        return (
-            '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            f"<title>{escape(self.title)}</title>\n<style>{CSS}</style></head><body>\n"
-            f"<header><h1>{escape(self.title)}</h1><p>{marked(self.subtitle)}</p>"
-            f"<nav>{contents}</nav></header>\n<main>\n"
-            + "\n".join(self.parts)
-            + "\n</main></body></html>\n"
-        )
-
-    def write(self, out: Path, name: str, numbers: dict[str, Any]) -> Report:
-        """Write page, data and figures into a directory, the page last."""
-        text = json.dumps(numbers, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        page = self.html()
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-            for file, data in self.pictures.items():
-                (out / file).write_bytes(data)
-            (out / f"{name}.json").write_text(text, encoding="utf-8")
-            (out / "index.html").write_text(page, encoding="utf-8")
-        except OSError as error:
-            raise FileError(
-                f"the reproduction cannot be written to {out}",
-                received=error.strerror or str(error),
-                remedy="choose another directory",
-            ) from error
-        figures = tuple(out / file for file in self.pictures)
-        return Report(out / "index.html", out / f"{name}.json", figures, numbers)
-
-
-def versions() -> dict[str, str]:
-    """What a result depends on."""
-    found = {"taut": __version__, "python": platform.python_version()}
-    found |= {name: version(name) for name in PACKAGES}
-    found["machine"] = f"{platform.system()} {platform.machine()}"
-    return found
+def written(page: Page, out: Path, name: str, numbers: dict[str, Any]) -> Report:
+    """Write page, data and figures into a directory, the page last."""
+    text = json.dumps(numbers, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    html = page.html()
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for file, data in page.pictures.items():
+            (out / file).write_bytes(data)
+        (out / f"{name}.json").write_text(text, encoding="utf-8")
+        (out / "index.html").write_text(html, encoding="utf-8")
+    except OSError as error:
+        raise FileError(
+            f"the reproduction cannot be written to {out}",
+            received=error.strerror or str(error),
+            remedy="choose another directory",
+        ) from error
+    figures = tuple(out / file for file in page.pictures)
+    return Report(out / "index.html", out / f"{name}.json", figures, numbers)
 
 
 def orders(errors: list[float]) -> list[float]:
@@ -168,58 +77,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, float | np.floating):
         return float(value) if np.isfinite(value) else None
     return value if value is None else str(value)
-
-
-def marked(text: str) -> str:
-    """Escaped text with *italics*, `code` and x_k or x_{k−1} with an index."""
-    out, inside = [], False
-    for k, piece in enumerate(escape(text).split("`")):
-        if k % 2:
-            out.append(f"<code>{piece}</code>")
-            continue
-        for j, bit in enumerate(piece.split("*")):
-            if j:
-                inside = not inside
-                out.append("<i>" if inside else "</i>")
-            out.append(_BELOW.sub(lambda m: f"<sub>{m[1] or m[2]}</sub>", bit))
-    return "".join(out) + ("</i>" if inside else "")
-
-
-def _aligned(cell: str) -> str:
-    return ' class="n"' if cell[:1] in set("+−-0123456789±") and cell[:1] else ""
-
-
-CSS = """
-:root { color-scheme: light; --ink: #1d1d1f; --faint: #6b6b70; --line: #e2e2e6; --blue: #0b5c94; }
-* { box-sizing: border-box; }
-body { margin: 0; color: var(--ink); background: #fff; font: 16px/1.55 system-ui, -apple-system,
-  "Segoe UI", "Helvetica Neue", "Liberation Sans", Arial, sans-serif; }
-header, main { max-width: 60rem; margin: 0 auto; padding: 0 1.5rem; }
-header { padding-top: 2.5rem; }
-h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .4rem; letter-spacing: -.01em; }
-header p { color: var(--faint); margin: 0; }
-nav { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: 1.2rem 0 0; padding: .6rem 0;
-  border-block: 1px solid var(--line); font-size: .9rem; }
-a { color: var(--blue); text-decoration: none; } a:hover { text-decoration: underline; }
-h2 { font-size: 1.25rem; margin: 2.8rem 0 .6rem; }
-p, ul { margin: .6rem 0; max-width: 46rem; } li { margin: .35rem 0; }
-sub { font-size: .72em; line-height: 0; }
-code, pre { font: .85em/1.45 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; }
-code { background: #f4f4f6; padding: .1em .3em; border-radius: 3px; }
-pre { background: #f7f7f9; border: 1px solid var(--line); border-radius: 4px; padding: .8rem 1rem;
-  overflow-x: auto; margin: .5rem 0; }
-.wide { overflow-x: auto; margin: 1rem 0; }
-table { border-collapse: collapse; font-size: .9rem; min-width: 70%; }
-caption { text-align: left; color: var(--faint); padding-bottom: .4rem; }
-th, td { text-align: left; vertical-align: top; padding: .38rem .9rem .38rem 0;
-  border-bottom: 1px solid var(--line); }
-th { font-weight: 600; border-bottom: 1.5px solid var(--ink); }
-td.n { font-variant-numeric: tabular-nums; white-space: nowrap; }
-figure { margin: 1.6rem 0; } figure img { max-width: 100%; height: auto; display: block; }
-figcaption { font-size: .88rem; color: var(--faint); max-width: 46rem; margin-top: .3rem; }
-figcaption b { color: var(--ink); font-weight: 600; }
-details { margin: .5rem 0; } summary { cursor: pointer; color: var(--blue); font-size: .92rem; }
-main > :last-child { margin-bottom: 4rem; }
-@media print { details { display: none; } h2 { break-after: avoid; }
-  figure { break-inside: avoid; } }
-"""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from taut.laws import conserved
 from taut.papers import PAPERS, sgm_figures as draw
-from taut.papers.page import Page, Report
+from taut.papers.page import Report, written
 from taut.papers.sgm_study import (
     COMMAND,
     CROWD,
@@ -36,6 +36,7 @@ from taut.papers.sgm_study import (
     numbers,
     swing,
 )
+from taut.show.page import Page
 from taut.show.style import number
 
 
@@ -65,7 +66,7 @@ def reproduce(out: Path, progress: Callable[[int, int, str], object] | None = No
     study.crowd.update(crowd())
     study.numbers.update(numbers(study))
     tell(4, 5, "figures")
-    report = page_of(study).write(Path(out), "sgm", study.numbers)
+    report = written(page_of(study), Path(out), "sgm", study.numbers)
     tell(5, 5, "done")
     return report
 

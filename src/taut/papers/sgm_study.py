@@ -26,8 +26,9 @@ from taut.march.trajectory import Trajectory
 from taut.methods import Corrected, Method
 from taut.model import Flow
 from taut.papers import PAPERS
-from taut.papers.page import orders, plain, versions
+from taut.papers.page import orders, plain
 from taut.problems import problem
+from taut.show.page import versions
 
 COMMAND = "taut papers sgm"
 # The paper gives no numbers: these are ours.

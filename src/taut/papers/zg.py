@@ -14,7 +14,7 @@ import numpy as np
 
 from taut.march.trajectory import Trajectory
 from taut.papers import PAPERS, zg_figures as draw
-from taut.papers.page import Page, Report
+from taut.papers.page import Report, written
 from taut.papers.zg_study import (
     COMMAND,
     ORDER,
@@ -29,6 +29,7 @@ from taut.papers.zg_study import (
     order,
     rivals,
 )
+from taut.show.page import Page
 from taut.show.style import number, percent
 
 
@@ -55,7 +56,7 @@ def reproduce(out: Path, progress: Callable[[int, int, str], object] | None = No
     tell(3, 5, "certificates")
     study.numbers.update(numbers(study))
     tell(4, 5, "figures")
-    report = page_of(study).write(Path(out), "zg", study.numbers)
+    report = written(page_of(study), Path(out), "zg", study.numbers)
     tell(5, 5, "done")
     return report
 

@@ -11,9 +11,10 @@ from taut.errors import InconsistentStart
 from taut.march.trajectory import Trajectory
 from taut.methods import TimeElement
 from taut.papers import PAPERS
-from taut.papers.page import orders, plain, versions
+from taut.papers.page import orders, plain
 from taut.problems import problem
 from taut.problems.base import Problem
+from taut.show.page import versions
 
 COMMAND = "taut papers zg"
 
