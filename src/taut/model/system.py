@@ -14,6 +14,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from taut.errors import InputError, ModelError, UnknownName, number
+from taut.model.drawing import Drawing, drawing_of
 from taut.model.equations import Equations, derive
 from taut.model.symbols import (
     Vocabulary,
@@ -53,8 +54,8 @@ class System:
         Generalised forces f(q, q̇, t): one per coordinate, or {coordinate: force}.
     parameters : mapping name → default value, or sequence of names
         Symbols whose values are set per run; ``None`` for one without a default.
-    drawing : object, optional
-        How to draw the system; kept for plots and reports.
+    drawing : Drawing, optional
+        How the system looks in plots, reports and animations; see `taut.Drawing`.
 
     Examples
     --------
@@ -78,7 +79,7 @@ class System:
         constraints: Sequence[Any] | Mapping[str, Any] = (),
         forces: Sequence[Any] | Mapping[Any, Any] | None = None,
         parameters: Mapping[Any, float | None] | Sequence[Any] | None = None,
-        drawing: Any = None,
+        drawing: Drawing | None = None,
     ) -> None:
         words = self._words(coordinates, velocities, momenta, parameters)
         given: dict[str, Any] = dict(
@@ -123,7 +124,7 @@ class System:
         terms: Sequence[Term],
         *,
         parameters: Mapping[Any, float | None] | Sequence[Any] | None = None,
-        drawing: Any = None,
+        drawing: Drawing | None = None,
     ) -> System:
         """A system as a sum of terms, each one expression mapped over many instances.
 
@@ -303,9 +304,9 @@ class System:
                 received=str(expr)[:120],
             )
 
-    def _finish(self, terms: list[Term], drawing: Any) -> None:
+    def _finish(self, terms: list[Term], drawing: Drawing | None) -> None:
         self.terms = tuple(terms)
-        self.drawing = drawing
+        self.drawing = drawing_of(drawing, self)
         names: list[str] = []
         for term in terms:
             if term.kind == "constraint":
@@ -450,11 +451,9 @@ class System:
 
     time = t
 
-    def read(self, expression: Any) -> sp.Expr:
+    def read(self, expression: Any, where: str = "the expression") -> sp.Expr:
         """An expression, or the one of a `Law`, in the system's own symbols; others are errors."""
-        return self._vocabulary.read(
-            getattr(expression, "expression", expression), "the expression"
-        )
+        return self._vocabulary.read(getattr(expression, "expression", expression), where)
 
     def parameter_symbols(self, values: Mapping[str, float]) -> dict[sp.Symbol, float]:
         """Symbols of the parameters with their values."""
