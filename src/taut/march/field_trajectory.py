@@ -18,6 +18,8 @@ from taut.methods.fields.base import Scheme
 VIEWS = {
     "certificate": "taut.diagnose.field_certificate:certify",
     "plot": "taut.show.field_plots:plot",
+    "report": "taut.show.report:report",
+    "animate": "taut.show.animation:animate",
 }
 
 
@@ -173,6 +175,18 @@ class FieldTrajectory:
         curve); see `taut.show.field_plots.plot`.
         """
         return _view("plot")(self, **options)
+
+    def report(self, path: str | Path, *, title: str | None = None) -> Path:
+        """Write a page with the certificate, an animation, curves and the model: one HTML file."""
+        return _view("report")(self, path, title=title)
+
+    def animate(self, path: str | Path | None = None, **options: Any) -> Any:
+        """An animation that shows itself in a notebook, or a file: .html, .mp4, .gif, .webm.
+
+        Options: ``speed`` (time of the run per second), ``seconds`` and ``fps`` of a film, ``span``
+        (first and last time); see `taut.show.animation.animate`.
+        """
+        return _view("animate")(self, path, **options)
 
     def continue_(self, duration: float, *, progress: Any = None) -> FieldTrajectory:
         """Go on from the last state; bit-identical to one long run."""

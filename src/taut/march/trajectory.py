@@ -28,6 +28,8 @@ COMPILED = 4000  # states from which on it pays to compile what is evaluated at 
 VIEWS = {
     "certificate": "taut.diagnose.certificate:certify",
     "plot": "taut.show.plots:plot",
+    "report": "taut.show.report:report",
+    "animate": "taut.show.animation:animate",
 }
 
 
@@ -224,6 +226,18 @@ class Trajectory:
     def plot(self, **options: Any) -> Any:
         """Path, energy error and constraints in one Matplotlib figure."""
         return _view("plot")(self, **options)
+
+    def report(self, path: str | Path, *, title: str | None = None) -> Path:
+        """Write a page with the certificate, an animation, curves and the model: one HTML file."""
+        return _view("report")(self, path, title=title)
+
+    def animate(self, path: str | Path | None = None, **options: Any) -> Any:
+        """An animation that shows itself in a notebook, or a file: .html, .mp4, .gif, .webm.
+
+        Options: ``speed`` (time of the run per second), ``seconds`` and ``fps`` of a film, ``span``
+        (first and last time); see `taut.show.animation.animate`.
+        """
+        return _view("animate")(self, path, **options)
 
     # ---- going on, and keeping ---------------------------------------------------------------
 

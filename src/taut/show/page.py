@@ -12,8 +12,11 @@ from importlib.metadata import version
 
 from taut._version import __version__
 from taut.show.style import Picture
+from taut.text import Sheet
 
 _BELOW = re.compile(r"(?<=\w)_(?:\{([^}]*)\}|(\w)\b)")
+GOOD = ("round-off", "no drift", "symplectic", "met", "stable", "conserved", "reversible")
+BAD = ("drifts", "not ", "missed", "beyond", "some corrections")
 PACKAGES = ("numpy", "sympy", "casadi", "llvmlite", "numba", "matplotlib")
 
 
@@ -30,6 +33,8 @@ class Page:
     subtitle: str
     parts: list[str] = field(default_factory=list)
     pictures: dict[str, bytes] = field(default_factory=dict)
+    heads: list[str] = field(default_factory=list)  # markup for the head, trusted
+    tails: list[str] = field(default_factory=list)  # and for the end of the body
 
     def heading(self, text: str, name: str) -> None:
         """A section with an entry in the contents."""
@@ -67,6 +72,25 @@ class Page:
             f"<figcaption><b>{marked(title)}</b> {marked(caption)}</figcaption></figure>"
         )
 
+    def certificate(self, sheet: Sheet) -> None:
+        """A certificate, its verdicts in colour."""
+        lines = [f'<div class="wide"><table class="certificate"><caption>{marked(sheet.title())}']
+        lines.append("</caption><tbody>")
+        for what, value, verdict in sheet.rows():
+            mark = f'<td class="{_judged(verdict)}">{escape(verdict)}</td>'
+            lines.append(f"<tr><th>{escape(what)}</th><td>{escape(value)}</td>{mark}</tr>")
+        self.parts.append("\n".join([*lines, "</tbody></table></div>"]))
+
+    def formulas(self, rows: Iterable[tuple[str, str]]) -> None:
+        """Names, and formulas as presentation MathML."""
+        lines = [
+            f"<tr><th>{escape(name)}</th><td><math displaystyle='true'>{formula}</math></td></tr>"
+            for name, formula in rows
+        ]
+        self.parts.append(
+            f'<div class="wide"><table class="formulas">{"".join(lines)}</table></div>'
+        )
+
     def folded(self, label: str, text: str) -> None:
         """Preformatted text behind a line that opens it."""
         self.parts.append(
@@ -83,11 +107,12 @@ class Page:
         return (
             '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            f"<title>{escape(self.title)}</title>\n<style>{CSS}</style></head><body>\n"
+            f"<title>{escape(self.title)}</title>\n<style>{CSS}</style>{''.join(self.heads)}"
+            "</head><body>\n"
             f"<header><h1>{escape(self.title)}</h1><p>{marked(self.subtitle)}</p>"
             f"<nav>{contents}</nav></header>\n<main>\n"
             + "\n".join(self.parts)
-            + "\n</main></body></html>\n"
+            + f"\n</main>{''.join(self.tails)}</body></html>\n"
         )
 
 
@@ -112,6 +137,13 @@ def marked(text: str) -> str:
                 out.append("<i>" if inside else "</i>")
             out.append(_BELOW.sub(lambda m: f"<sub>{m[1] or m[2]}</sub>", bit))
     return "".join(out) + ("</i>" if inside else "")
+
+
+def _judged(verdict: str) -> str:
+    """How a verdict of a certificate is coloured."""
+    if verdict.startswith(GOOD):
+        return "good"
+    return "bad" if verdict.startswith(BAD) or verdict.endswith("failed") else "open"
 
 
 def _aligned(cell: str) -> str:
@@ -147,8 +179,16 @@ td.n { font-variant-numeric: tabular-nums; white-space: nowrap; }
 figure { margin: 1.6rem 0; } figure img { max-width: 100%; height: auto; display: block; }
 figcaption { font-size: .88rem; color: var(--faint); max-width: 46rem; margin-top: .3rem; }
 figcaption b { color: var(--ink); font-weight: 600; }
+.certificate th, .formulas th { font-weight: 400; border-bottom: 1px solid var(--line);
+  color: var(--faint); white-space: nowrap; }
+.certificate td.good { color: #00694d; } .certificate td.bad { color: #a83200; font-weight: 600; }
+.certificate td { font-variant-numeric: tabular-nums; }
+.formulas td { width: 100%; } .formulas math { font-size: 1.05rem; }
 details { margin: .5rem 0; } summary { cursor: pointer; color: var(--blue); font-size: .92rem; }
 main > :last-child { margin-bottom: 4rem; }
+@media (max-width: 34rem) { header, main { padding-inline: 1rem; } h1 { font-size: 1.45rem; }
+  table { font-size: .82rem; } th, td { padding-right: .5rem; }
+  .certificate th { white-space: normal; } }
 @media print { details { display: none; } h2 { break-after: avoid; }
   figure { break-inside: avoid; } }
 """
