@@ -1,4 +1,4 @@
-"""The scene and the curves of a run of beams, and the curves of a run of a field."""
+"""The scene of a run of beams, and the curves of a run of beams or of a field."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from taut.errors import InputError
 from taut.fields import Beam, Beams
 from taut.fields.section import Rectangle, Tube
 from taut.march.field_trajectory import FieldTrajectory
-from taut.show import style
+from taut.show import style, waves
 from taut.show.beam_geometry import balance_of, bodies_of, magnification, mesh_of
 from taut.show.scene import Item, Panel, Scene, box_of, rows_of
 
@@ -23,13 +23,9 @@ CURVES = 6
 
 
 def scene_of(run: FieldTrajectory, magnify: str | float = "auto") -> Scene:
-    """What is seen of a run of beams; an `InputError` for a field, which is nowhere in space."""
+    """What is seen of a run of beams, or, over the place s, of a field."""
     if run.mesh is None:
-        raise InputError(
-            "there is nothing to draw in space: a field has no places",
-            expected="a run of beams",
-            remedy="run.plot() draws strain and momentum over place and time",
-        )
+        return waves.scene_of(run)
     finite = _finite(run)
     if finite == 0:
         raise InputError("there is nothing to draw: no state of the run is finite")

@@ -231,6 +231,11 @@ class _Stage:
         look = {"color": style.BLUE, "lw": 3.0, "solid_capstyle": "round", "zorder": 3}
         return [self._line(places, everything, **look)]
 
+    def _strand(self, item: Item) -> list[Callable]:
+        places = item.data["places"] @ self.basis.T
+        ink = style.COLOURS[item.data["colour"] % len(style.COLOURS)]
+        return [self._line(places, np.arange(places.shape[1]), color=ink, lw=1.6, zorder=3)]
+
     def put(self, time: float) -> None:
         """Everything at a time."""
         t = self.scene.t

@@ -9,6 +9,7 @@ import sympy as sp
 from sympy.printing.mathml import MathMLPresentationPrinter
 
 DOT = "\u0307"
+SIGNS = str.maketrans("<>&", "‹›＆")
 LONG = 300  # operations of an expression that is still set
 
 
@@ -21,12 +22,13 @@ class _Printer(MathMLPresentationPrinter):
 
     def _print_Symbol(self, sym: Any, style: str = "plain") -> Any:
         if sym not in self._dotted:
-            return super()._print_Symbol(sym, style)
-        made = super()._print_Symbol(self._dotted[sym], style)
+            return super()._print_Symbol(_tame(sym), style)
+        made = super()._print_Symbol(_tame(self._dotted[sym]), style)
         letter = made
         while letter.nodeName != "mi":
             letter = letter.firstChild
         letter.firstChild.data += DOT  # not <mover>: few fonts have its dot
+        letter.setAttribute("style", "font-style: italic")  # as a single letter would be
         return made
 
 
@@ -42,3 +44,8 @@ def formula(expression: sp.Expr, dotted: dict[sp.Symbol, sp.Symbol] | None = Non
     if expression.count_ops() > LONG:
         return f"<mtext>{escape(str(expression)[:LONG])} …</mtext>"
     return str(_Printer(dotted or {}).doprint(expression))
+
+
+def _tame(symbol: sp.Symbol) -> sp.Symbol:
+    """A symbol without the signs of markup: SymPy's printer does not escape them."""
+    return sp.Symbol(symbol.name.translate(SIGNS), real=True)

@@ -25,7 +25,7 @@ class Item:
     Attributes
     ----------
     kind : str
-        The painter: "points", "links", "trails", "curve" or "beam".
+        The painter: "points", "links", "trails", "curve", "strand" or "beam".
     data : dict
         Strings, numbers, lists, and arrays whose first axis is the frame, or has length 1.
     """
@@ -94,7 +94,7 @@ class Scene:
 
     def moved(self) -> np.ndarray:
         """Places of everything that moves, shape (F, P, 3)."""
-        found = [i.data["places"] for i in self.items if i.kind in ("points", "beam")]
+        found = [i.data["places"] for i in self.items if i.kind in ("points", "beam", "strand")]
         many = [a for a in found if len(a) == len(self.t)]
         return np.concatenate(many, axis=1) if many else np.zeros((len(self.t), 0, 3))
 

@@ -232,7 +232,23 @@ const tautViews = [];
         }
       }
       line(positions, 1.6, "#c3c9d0", stage);
+      if (item.name) stage.label(item.name, source, 0);
       return () => {};
+    },
+
+    strand(item, stage) {
+      const source = placesOf(item.places), p = new Vector3();
+      const drawn = line(
+        new Float32Array(6 * (source.many - 1)), 2.2, COLOURS[item.colour % COLOURS.length], stage);
+      return (at) => {
+        const buffer = drawn.geometry.attributes.instanceStart.data;
+        for (let k = 0; k < source.many; k++) {
+          source.place(k, at, p);
+          if (k > 0) buffer.array.set([p.x, p.y, p.z], 6 * k - 3);
+          if (k + 1 < source.many) buffer.array.set([p.x, p.y, p.z], 6 * k);
+        }
+        buffer.needsUpdate = true;
+      };
     },
 
     beam(item, stage) {
@@ -397,7 +413,7 @@ const tautViews = [];
 
     home() {
       const far = this.planar ? 4 * this.size
-        : (0.56 * this.size) / Math.sin((16 * Math.PI) / 180) / Math.min(1, this.camera.aspect);
+        : (0.48 * this.size) / Math.sin((16 * Math.PI) / 180) / Math.min(1, this.camera.aspect);
       this.controls.target.copy(this.centre);
       this.camera.position.copy(this.centre).addScaledVector(this.view, far);
       this.camera.zoom = 1;
@@ -581,7 +597,7 @@ const tautViews = [];
     const low = values.reduce((a, b) => Math.min(a, b), Infinity);
     const high = values.reduce((a, b) => Math.max(a, b), 0);
     if (!(high > 0)) return [1e-17, 1e-14];
-    const bottom = Math.max(Math.floor(Math.log10(low)), Math.floor(Math.log10(high)) - 6);
+    const bottom = Math.max(Math.floor(Math.log10(low)), Math.floor(Math.log10(high)) - 4);
     return [10 ** bottom, 10 ** Math.max(Math.ceil(Math.log10(high) + 0.2), bottom + 1)];
   }
 
