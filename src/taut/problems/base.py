@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from taut.model.drawing import Drawing
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -130,3 +133,10 @@ class Problem:
         merged = {**self.parameters, **parameters}
         self.system.values(merged)  # unknown names and bad values are refused here
         return replace(self, parameters=merged, facts=(), exact=None, exact_multipliers=None)
+
+
+def hanging(*bobs: Sequence[Any]) -> Drawing:
+    """The drawing of masses that hang from the origin, each from the one before it."""
+    names = ["bob"] if len(bobs) == 1 else [f"{k}" for k in range(1, len(bobs) + 1)]
+    points = {"pivot": (0,) * len(bobs[0]), **dict(zip(names, bobs, strict=True))}
+    return Drawing(points, list(pairwise(points)))
