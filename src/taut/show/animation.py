@@ -97,19 +97,12 @@ def _between(run: Any, span: Any) -> Any:
             received=f"{first:g} … {last:g}",
         )
     part = slice(rows[0], rows[-1] + 1)
-    names = ("t", "q", "v", "p")
     if isinstance(run, FieldTrajectory):
         names = ("t", "momentum", "strain", "_places", "_turns")
-    arrays = {name: getattr(run, name) for name in names}
-    many = len(run.t)
-    axis = {name: 1 if a is not None and a.shape[0] != many else 0 for name, a in arrays.items()}
-    return replace(
-        run,
-        **{
-            name: None if a is None else a[:, part] if axis[name] else a[part]
-            for name, a in arrays.items()
-        },
-    )
+        arrays = {name: getattr(run, name) for name in names}
+        return replace(run, **{k: None if a is None else a[part] for k, a in arrays.items()})
+    states = {name: getattr(run, name)[..., part, :] for name in "qvp"}
+    return replace(run, t=run.t[part], **states)
 
 
 def _rate(fps: Any) -> int:
