@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from taut.problems.base import Fact, Problem
 
 PICTURES = (".png", ".svg", ".pdf")
-KINDS = (*PICTURES, ".csv", ".json", ".zarr")
+FILMS = (".mp4", ".webm", ".mov", ".gif")
+KINDS = (".html", *PICTURES, *FILMS, ".csv", ".json", ".zarr")
 DEMO = ("zg-double", "zg-spherical", "zg-spatial", "car-axis")
 RIVALS = {
     "ZG time element": "time-element",
@@ -78,7 +79,7 @@ def parser() -> argparse.ArgumentParser:
     demo = command("demo", _demo, "run the flagship problems and show their certificates")
     demo.add_argument("--out", type=Path, default=Path("out", "demo"), metavar="DIR",
                       help="where the pictures go (default: %(default)s)")  # fmt: skip
-    _add_run(command("run", _run, "simulate a problem, print its certificate, write plot and data"))
+    _add_run(command("run", _run, "simulate a problem, print its certificate, write a report"))
     listed = command("problems", _problems, "list the problems, or tell what is known about one")
     listed.add_argument("name", nargs="?", metavar="NAME")
     laws = command("laws", _laws, "find the conserved quantities of a problem, and prove them")
@@ -117,7 +118,7 @@ def _add_run(made: argparse.ArgumentParser) -> None:
     made.add_argument("--project", action="store_true",
                       help="take the nearest start that satisfies the constraints")  # fmt: skip
     made.add_argument("--out", action="append", metavar="DIR|FILE",
-                      help="a directory for plot, CSV and JSON, or a file that ends in "
+                      help="a directory for report, plot, CSV and JSON, or a file that ends in "
                       f"{', '.join(KINDS)}; may be repeated (default: out/run)")  # fmt: skip
 
 
@@ -412,7 +413,7 @@ def _files(text: str, name: str) -> list[Path]:
     path = Path(text)
     ending = path.suffix.lower()
     if text.endswith(("/", os.sep)) or not ending or (path.is_dir() and ending != ".zarr"):
-        files = [path / f"{name}{kind}" for kind in (".png", ".csv", ".json")]
+        files = [path / f"{name}{kind}" for kind in (".html", ".png", ".csv", ".json")]
     elif ending in KINDS:
         files = [path]
     else:
@@ -484,7 +485,9 @@ def _save_certificate(run: Trajectory, path: Path) -> None:
 
 
 WRITERS = {
+    ".html": lambda run, path: run.report(path, title=path.stem),
     **dict.fromkeys(PICTURES, _save_picture),
+    **dict.fromkeys(FILMS, lambda run, path: run.animate(path)),
     ".csv": _save_table,
     ".json": _save_certificate,
     ".zarr": lambda run, path: run.save(path),
