@@ -19,7 +19,7 @@ ROUND = 20  # corners of a round section
 THIN = 0.004  # of the scene: beams are drawn at least this thick
 TURNS = 32767  # whole numbers per unit of a quaternion
 NUMBERS = 8  # per node and frame: place, turn, colour
-CURVES = 6
+MOST = 0.99  # of all nodes and times: what the colours reach to
 
 
 def scene_of(run: FieldTrajectory, magnify: str | float = "auto") -> Scene:
@@ -82,7 +82,7 @@ def _up(gravity: np.ndarray) -> tuple[float, float, float]:
 
 
 def _bending(run: FieldTrajectory, rows: np.ndarray) -> tuple[np.ndarray, float]:
-    """|bending and twist| at the nodes as a share of the largest, and that one."""
+    """|bending and twist| at the nodes as a share of what 99 % stay below, and that value."""
     mesh = mesh_of(run)
     edges = np.linalg.norm(run.strain[rows][..., :3], axis=-1)
     edges = np.where(mesh.alive, edges, 0.0)
@@ -92,8 +92,9 @@ def _bending(run: FieldTrajectory, rows: np.ndarray) -> tuple[np.ndarray, float]
         nodes[:, side] += edges
         many[side] += mesh.alive
     nodes /= np.maximum(many, 1)
-    top = float(np.nanmax(nodes, initial=0.0))
-    return (np.nan_to_num(nodes) / top if top > 0 else nodes), top
+    nodes = np.nan_to_num(nodes)
+    top = float(np.quantile(nodes, MOST))
+    return (np.minimum(nodes / top, 1.0) if top > 0 else 0.0 * nodes), top
 
 
 def outlines(beam: Beam, least: float) -> list[list[list[float]]]:

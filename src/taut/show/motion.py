@@ -19,7 +19,7 @@ MEMBERS = 6  # trajectories of a batch that are drawn
 TRAILS = 4  # points that leave a trail by themselves
 LABELS = 12  # points whose names are written
 CURVES = 6  # in one panel
-FLOOR = 1e-18  # of a logarithmic axis, where residuals vanish
+FLOOR = 1e-17  # of a logarithmic axis, where all residuals vanish
 SAMPLES = 200  # of a standing curve
 REMEDY = 'give the system a drawing: taut.System(…, drawing=taut.Drawing({"bob": (x, y)}, …))'
 
@@ -212,7 +212,9 @@ def _residuals(runs: list[Trajectory]) -> Panel:
     hidden = "|G q̇ + ∂g/∂t|" if runs[0].system.rheonomic else "|G q̇|"
     for name, label in (("constraints", "|g|"), ("hidden", hidden)):
         largest = np.max([np.abs(getattr(run, name)).max(axis=-1) for run in runs], axis=0)
-        curves.append((label, np.maximum(largest, FLOOR)))
+        seen = largest[largest > 0]
+        floor = float(np.median(seen)) / 30 if len(seen) else FLOOR  # zeros end there
+        curves.append((label, np.maximum(largest, floor)))
     return Panel("constraints", "largest residual", runs[0].t, curves, log=True)
 
 
