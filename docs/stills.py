@@ -5,6 +5,7 @@ Needs Chromium on the machine (apt install chromium); the pictures in docs/image
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -14,26 +15,37 @@ from playwright.sync_api import Page, sync_playwright
 import taut
 from taut.problems import problem
 
-IMAGES = Path(__file__).resolve().parent / "images"
+ROOT = Path(__file__).resolve().parents[1]
+IMAGES = ROOT / "docs" / "images"
 FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+WIDTH = 960
+
+
+def readme() -> taut.Trajectory:
+    """The run that the README's first example makes."""
+    block = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert block is not None
+    code, names = block.group(1).partition("\nrun.t")[0], {}
+    exec(compile(code, "README.md", "exec"), names)
+    return names["run"]
 
 
 def frame() -> taut.FieldTrajectory:
     """A frame of two rubber beams that falls."""
     rubber = {"density": 1100, "young": 2e7, "poisson": 0.45, "section": taut.Rectangle(0.06, 0.03)}
-    post = taut.Beam(
-        length=1,
-        nodes=31,
-        frame=(0, 0, 1),
-        ends=("clamped", "free"),
-        gravity=(0, -4, -9.81),
-        **rubber,
-    )
-    arm = taut.Beam(
-        length=1, nodes=31, at=(0, 0, 1), frame=(1, 0, 0), gravity=(0, -4, -9.81), **rubber
-    )
+    common = {"nodes": 31, "gravity": (0, -4, -9.81), **rubber}
+    post = taut.Beam(length=1, frame=(0, 0, 1), ends=("clamped", "free"), **common)
+    arm = taut.Beam(length=1, at=(0, 0, 1), frame=(1, 0, 0), **common)
     arm.body(at="tip", mass=0.3)
     return taut.simulate(taut.Beams([post, arm]), duration=2, every=40)
+
+
+# Name of the picture: the run, the time, and where on the page it begins and ends.
+STILLS = {
+    "double_report": (readme, 7.1, ".stage", ".panels"),
+    "report": (lambda: problem("zg-spatial").simulate(), 6.5, "#certificate", "#model"),
+    "frame_report": (frame, 0.35, ".stage", ".bar"),
+}
 
 
 def at(page: Page, time: float) -> None:
@@ -50,35 +62,27 @@ def at(page: Page, time: float) -> None:
     )
 
 
+def between(page: Page, first: str, last: str) -> dict[str, float]:
+    """The part of a page from one element down to another one."""
+    top, foot = page.locator(first).bounding_box(), page.locator(last).bounding_box()
+    assert top is not None
+    assert foot is not None
+    return {"x": 0, "y": top["y"] - 8, "width": WIDTH, "height": foot["y"] - top["y"]}
+
+
 def main() -> None:
     """Take every still."""
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-        shots = (
-            ("report", problem("zg-spatial").simulate(), 6.5, "main > *:nth-child(-n+6)", 960),
-            ("frame_report", frame(), 0.35, ".stage", 960),
-        )
-        for name, run, time, part, width in shots:
-            file = run.report(Path(folder, f"{name}.html"), title="Spatial double pendulum")
-            view = {"width": width, "height": 900}
+        for name, (made, time, first, last) in STILLS.items():
+            file = made().report(Path(folder, f"{name}.html"))
+            view = {"width": WIDTH, "height": 900}
             page = browser.new_page(viewport=view, device_scale_factor=1.25)
             page.goto(file.as_uri())
             at(page, time)
-            if part == ".stage":
-                page.locator(part).screenshot(path=IMAGES / f"{name}.png")
-            else:
-                top = page.locator("#certificate").bounding_box()
-                foot = page.locator("#model").bounding_box()
-                assert top is not None
-                assert foot is not None
-                clip = {
-                    "x": 0,
-                    "y": top["y"] - 10,
-                    "width": width,
-                    "height": foot["y"] - top["y"] - 20,
-                }
-                page.screenshot(path=IMAGES / f"{name}.png", clip=clip, full_page=True)
+            clip = between(page, first, last)
+            page.screenshot(path=IMAGES / f"{name}.png", clip=clip, full_page=True)
             print(f"took {name}.png")
         browser.close()
 

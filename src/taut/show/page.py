@@ -16,6 +16,7 @@ from taut.text import Sheet
 
 _BELOW = re.compile(r"(?<=\w)_(?:\{([^}]*)\}|(\w)\b)")
 GOOD = ("round-off", "no drift", "symplectic", "met", "stable", "conserved", "reversible")
+OPEN = ("not kept exactly", "not asked", "not checked")
 BAD = ("drifts", "not ", "missed", "beyond", "some corrections")
 PACKAGES = ("numpy", "sympy", "casadi", "llvmlite", "numba", "matplotlib")
 
@@ -143,6 +144,8 @@ def _judged(verdict: str) -> str:
     """How a verdict of a certificate is coloured."""
     if verdict.startswith(GOOD):
         return "good"
+    if verdict.startswith(OPEN):
+        return "open"
     return "bad" if verdict.startswith(BAD) or verdict.endswith("failed") else "open"
 
 

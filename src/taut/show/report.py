@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from errno import EACCES, EISDIR
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,32 @@ def report(run: Run, path: str | Path, *, title: str | None = None) -> Path:
     return written(page_of(run, title).html(), file)
 
 
+def collected(runs: Mapping[str, Run], path: str | Path, *, title: str, subtitle: str = "") -> Path:
+    """Write one page about several runs: certificate, animation and curves of each.
+
+    Parameters
+    ----------
+    runs : mapping heading → run
+    path : path
+        Ends in .html; directories are made.
+    title, subtitle : str
+
+    Returns
+    -------
+    Path
+        Where the page is.
+    """
+    file = writable(path, (".html", ".htm"))
+    page = Page(title, subtitle)
+    for k, (heading, run) in enumerate(runs.items()):
+        page.heading(heading, f"run-{k}")
+        page.certificate(run.certificate)
+        _motion(page, *seen(run), name=f"view-{k}")
+    page.heading("How this was computed", "how")
+    page.table(("", "version"), list(versions().items()))
+    return written(page.html(), file)
+
+
 def page_of(run: Run, title: str | None = None) -> Page:
     """The page, not yet written."""
     page = Page(title or _title(run), _subtitle(run))
@@ -48,16 +75,23 @@ def page_of(run: Run, title: str | None = None) -> Page:
     page.heading("Certificate", "certificate")
     page.certificate(run.certificate)
     page.heading("Motion" if scene is not None else "Curves", "motion")
-    page.parts.append(viewer.view(scene, panels))
-    page.text(*notes)
-    page.heads.append(viewer.head())
-    page.tails.append(viewer.scripts())
+    _motion(page, scene, panels, notes)
     page.heading("Model", "model")
     _model(page, run)
     page.heading("How this was computed", "how")
     page.table(("", ""), _settings(run))
     page.table(("", "version"), list(versions().items()))
     return page
+
+
+def _motion(
+    page: Page, scene: Scene | None, panels: list[Panel], notes: list[str], name: str = "view"
+) -> None:
+    page.parts.append(viewer.view(scene, panels, name))
+    page.text(*notes)
+    if not page.heads:
+        page.heads.append(viewer.head())
+        page.tails.append(viewer.scripts())
 
 
 def seen(run: Run) -> tuple[Scene | None, list[Panel], list[str]]:

@@ -206,15 +206,16 @@ const tautViews = [];
         for (const { k, made, ink } of drawn) {
           const buffer = made.geometry.attributes.instanceStart.data.array;
           const shades = made.geometry.attributes.instanceColorStart.data.array;
+          // From old to new, so that where a path crosses itself the new part is seen.
+          const many = nodes.length, old = stage.trail === Infinity ? 0.35 : 1;
           source.place(k, at, head);
-          nodes.forEach((frame, slot) => {
+          nodes.forEach((frame, age) => {
+            const slot = 6 * (many - 1 - age);
             source.place(k, { frame, share: 0 }, p);
-            buffer.set([head.x, head.y, head.z, p.x, p.y, p.z], 6 * slot);
+            buffer.set([head.x, head.y, head.z, p.x, p.y, p.z], slot);
             head.copy(p);
-            const old = stage.trail === Infinity ? 0.35 : 1;
-            const fade = old * (slot / nodes.length), next = old * ((slot + 1) / nodes.length);
-            colour.copy(ink).lerp(paper, fade).toArray(shades, 6 * slot);
-            colour.copy(ink).lerp(paper, next).toArray(shades, 6 * slot + 3);
+            colour.copy(ink).lerp(paper, (old * age) / many).toArray(shades, slot);
+            colour.copy(ink).lerp(paper, (old * (age + 1)) / many).toArray(shades, slot + 3);
           });
           made.geometry.instanceCount = stage.trail > 0 ? nodes.length : 0;
           made.geometry.attributes.instanceStart.data.needsUpdate = true;
@@ -449,7 +450,7 @@ const tautViews = [];
       const [low, high] = this.box, across = this.planar ? this.up : this.normal;
       const reach = (d) => [low.dot(d), high.dot(d)].sort((a, b) => a - b);
       const ground = this.planar ? 0 : reach(this.up)[0] - this.radius;
-      const margin = this.planar ? 3 : 1;
+      const margin = this.planar ? 12 : 1;
       const span = (d) => {
         const [a, b] = reach(d);
         return [Math.floor(a / step) - margin, Math.ceil(b / step) + margin];
@@ -632,6 +633,9 @@ const tautViews = [];
       this.last = performance.now();
       const tick = (now) => { this.tick(now); requestAnimationFrame(tick); };
       requestAnimationFrame(tick);
+      this.visible = true;  // what is scrolled away rests
+      new IntersectionObserver((seen) => { this.visible = seen[seen.length - 1].isIntersecting; })
+        .observe(root);
       const calm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
       if (this.stage && this.t.length > 1 && root.dataset.autoplay === "yes" && !calm) this.play();
     }
@@ -749,6 +753,7 @@ const tautViews = [];
     tick(now) {
       const passed = Math.min((now - this.last) / 1000, 0.1);
       this.last = now;
+      if (!this.visible) return;
       if (this.playing) {
         const first = this.t[0], last = this.t[this.t.length - 1];
         const time = this.time + passed * this.speed;
