@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import sympy as sp
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 import taut
 from taut.diagnose import verify
@@ -318,6 +318,10 @@ ODD = ["<script>alert(1)</script>", "a$b$", r"\begin{x}", "}{", "a&b", '"', "λ"
        "%", "#1", "x^2", "_", "p__q", "\\", "a\nb", "~`|", "θ1_dot", "_dot", "x__dot"]  # fmt: skip
 
 
+SIGNS = st.sampled_from("<>&\"'$\\{}_^%#~`|/!-; abλ\u0307\n")
+TEXTS = st.text(SIGNS, min_size=1, max_size=30) | st.text(min_size=1, max_size=30)
+
+
 @pytest.mark.parametrize("odd", ODD)
 def test_odd_names(odd):
     a, b = sp.Symbol(odd), sp.Symbol(f"{odd}2")
@@ -333,13 +337,14 @@ def test_odd_names(odd):
     assert odd in "".join(read_html(run.certificate._repr_html_()).words)
 
 
-@given(st.text(min_size=1, max_size=30))
+@given(TEXTS)
 def test_any_text_is_safe_in_a_formula(text):
     read_latex(f"${tex(text)}$")
     read_latex(f"${name(text)}$")
 
 
-@given(st.text(max_size=30))
+@given(TEXTS)
+@example("<b>bold</b> &lt;")
 def test_any_text_comes_through_a_table(text):
     words = "".join(read_html(table([(text, "end")], text)).words)
     assert words == f"{text}{text}end"
