@@ -121,6 +121,15 @@ class TestLists:
             assert rows[name][0] == str(method.order)
             assert rows[name][1:5] == ["yes" if x else "no" for x in wanted]
 
+    def test_a_method_tells_its_references(self, command):
+        code, out, _ = command("methods", "composition-4")
+        assert code == 0
+        assert "composition 45 of rattle" in out
+        assert "doi:10.1016/0021-9991(83)90014-1" in out  # of RATTLE, which it is made of
+        code, _, err = command("methods", "ratle")
+        assert code != 0
+        assert "did you mean 'rattle'?" in err
+
     def test_papers(self, command):
         code, out, _ = command("papers")
         assert code == 0

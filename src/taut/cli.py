@@ -90,7 +90,8 @@ def parser() -> argparse.ArgumentParser:
     shape = laws.add_mutually_exclusive_group()
     shape.add_argument("--latex", action="store_true", help="one formula per line")
     shape.add_argument("--json", action="store_true", help="everything that is known of them")
-    command("methods", _methods, "list the methods and what they promise")
+    known = command("methods", _methods, "list the methods, or cite the references of one")
+    known.add_argument("name", nargs="?", metavar="NAME")
     papers = command("papers", _papers, "list the papers, or redraw one from our own runs")
     papers.add_argument("name", nargs="?", metavar="NAME")
     papers.add_argument("--out", type=Path, metavar="DIR",
@@ -213,22 +214,22 @@ def _problems(chosen: argparse.Namespace) -> None:
 
 
 def _methods(chosen: argparse.Namespace) -> None:
-    from taut.methods import AUTO, CATALOGUE
+    from taut.cite import Citations, found
+    from taut.methods import AUTO, CATALOGUE, method_of
 
-    def word(claim: bool) -> str:
-        return "yes" if claim else "no"
-
+    if chosen.name is not None:
+        method = method_of(chosen.name)
+        print("\n".join([method.label, *aligned(method.claims())]))
+        print(Citations({"references": found(method.cited)}))
+        return
     rows: list[tuple[str, ...]] = [
         ("name", "order", "symplectic", "symmetric", "keeps g = 0", "keeps E", "source")
     ]
     for name, method in CATALOGUE.items():
-        claims = (
-            method.symplectic, method.symmetric, method.keeps_constraints, method.keeps_energy
-        )  # fmt: skip
-        rows.append((name, str(method.order), *map(word, claims), method.source))
+        rows.append((name, *(value for _, value in method.claims())))
     print(table(rows, head=True))
     print(f"\nauto is {AUTO} for a given step, and chosen for a tolerance; options of a method are")
-    print("given in Python, as in taut.TimeElement(…)")
+    print("given in Python, as in taut.TimeElement(…); `taut methods NAME` gives references")
 
 
 def _papers(chosen: argparse.Namespace) -> None:

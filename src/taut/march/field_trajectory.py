@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from taut.cite import Citations, cite
 from taut.fields.mesh import Mesh
 from taut.lie import SE3, SO3
 from taut.march.field_values import FieldValues
@@ -20,6 +21,7 @@ VIEWS = {
     "plot": "taut.show.field_plots:plot",
     "report": "taut.show.report:report",
     "animate": "taut.show.animation:animate",
+    "card": "taut.show.card:field_card",
 }
 
 
@@ -188,6 +190,10 @@ class FieldTrajectory:
         """
         return _view("animate")(self, path, **options)
 
+    def cite(self) -> Citations:
+        """The references of what this run used: prints as a list, ``.bibtex()`` for a paper."""
+        return cite(self)
+
     def continue_(self, duration: float, *, progress: Any = None) -> FieldTrajectory:
         """Go on from the last state; bit-identical to one long run."""
         from taut.march.fields import continued
@@ -208,6 +214,9 @@ class FieldTrajectory:
 
     def __len__(self) -> int:
         return len(self.t)
+
+    def _repr_html_(self) -> str:
+        return _view("card")(self)
 
     def __repr__(self) -> str:
         return (

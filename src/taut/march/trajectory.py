@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from taut.cite import Citations, cite
 from taut.kernel.compile import workshop
 from taut.march.loop import evaluate
 
@@ -30,6 +31,7 @@ VIEWS = {
     "plot": "taut.show.plots:plot",
     "report": "taut.show.report:report",
     "animate": "taut.show.animation:animate",
+    "card": "taut.show.card:card",
 }
 
 
@@ -241,6 +243,10 @@ class Trajectory:
 
     # ---- going on, and keeping ---------------------------------------------------------------
 
+    def cite(self) -> Citations:
+        """The references of what this run used: prints as a list, ``.bibtex()`` for a paper."""
+        return cite(self)
+
     def continue_(self, duration: float, *, progress: Any = None) -> Trajectory:
         """Go on from the last state; bit-identical to one long run."""
         from taut.march.simulate import continued
@@ -288,6 +294,9 @@ class Trajectory:
             [self.ending.setbacks[index]],
         )
         return replace(self, q=self.q[index], v=self.v[index], p=self.p[index], ending=end)
+
+    def _repr_html_(self) -> str:
+        return _view("card")(self)
 
     def __repr__(self) -> str:
         many = f"{self.batch} trajectories, " if self.batch else ""

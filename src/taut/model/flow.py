@@ -11,6 +11,7 @@ import sympy as sp
 
 from taut.errors import ModelError, listed
 from taut.model.drawing import Drawing
+from taut.model.shown import flow_latex
 from taut.model.symbols import scalar, t
 from taut.model.system import System
 from taut.model.terms import whole
@@ -124,6 +125,9 @@ class Flow:
                 received=str(e)[:120],
             )
         return e.xreplace({s: own[s.name] for s in e.free_symbols})
+
+    def _repr_latex_(self) -> str:
+        return flow_latex(self)
 
     def __repr__(self) -> str:
         count = f"Flow: {len(self.variables)} variable{'s'[: len(self.variables) > 1]}"

@@ -16,6 +16,7 @@ from sympy.core.function import AppliedUndef
 from taut.errors import InputError, ModelError, UnknownName, number
 from taut.model.drawing import Drawing, drawing_of
 from taut.model.equations import Equations, derive
+from taut.model.shown import system_latex
 from taut.model.symbols import (
     Vocabulary,
     momenta as momenta_of,
@@ -24,6 +25,7 @@ from taut.model.symbols import (
     velocities as velocities_of,
 )
 from taut.model.terms import Term, whole
+from taut.text import counted
 
 SHARED = "one finite number (all trajectories of a batch share it)"
 _FORMS = ("mass", "kinetic", "lagrangian", "hamiltonian")
@@ -502,18 +504,14 @@ class System:
         return derive(self)
 
     def _repr_latex_(self) -> str:
-        return self.equations()._repr_latex_()
+        return system_latex(self) if self.flow is None else self.flow._repr_latex_()
 
     def __repr__(self) -> str:
-        def count(k: int, one: str, many: str) -> str:
-            return f"{k} {one if k == 1 else many}"
-
-        free = self.n - self.c
         return "System: " + ", ".join(
             (
-                count(self.n, "coordinate", "coordinates"),
-                count(self.c, "constraint", "constraints"),
-                count(free, "degree of freedom", "degrees of freedom"),
+                counted(self.n, "coordinate"),
+                counted(self.c, "constraint"),
+                counted(self.n - self.c, "degree of freedom", "degrees of freedom"),
             )
         )
 
