@@ -26,4 +26,3 @@ if __name__ == "__main__":
     print(run.certificate)
     if len(sys.argv) > 1:
         run.plot(down="y").savefig(sys.argv[1], dpi=110)
-        print(f"drawn: {sys.argv[1]}")
