@@ -33,7 +33,7 @@ format: $(STAMP) ## format the code and fix what lint can fix
 	@$(BIN)/ruff format .
 
 docs: $(STAMP) ## build the site of the documentation into out/docs
-	@$(BIN)/python docs/site.py $(ARGS)
+	@$(BIN)/python docs/make_site.py $(ARGS)
 
 peers: $(STAMP) ## install what is measured against, where it can be
 	@$(BIN)/python -c 'import heyoka' 2>/dev/null || $(PIP) heyoka || true

@@ -1,4 +1,4 @@
-"""Sphinx' settings for the pages that `docs/site.py` puts together."""
+"""Sphinx' settings for the pages that `docs/make_site.py` puts together."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ myst_heading_anchors = 4
 myst_dmath_double_inline = True
 
 napoleon_google_docstring = False
+napoleon_use_param = False
 napoleon_use_rtype = False
-napoleon_use_ivar = True
+napoleon_custom_sections = [("Attributes", "params_style")]
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autodoc_default_options = {"members": True, "inherited-members": True}
@@ -50,6 +51,7 @@ html_title = "taut"
 html_static_path = [str(HERE / "static")]
 html_css_files = ["site.css"]
 html_copy_source = False
+html_show_search_summary = False  # would be fetched, which a browser refuses to a file
 html_show_sphinx = False
 html_theme_options = {
     "sidebar_hide_name": False,
@@ -77,7 +79,7 @@ mathjax3_config = {
 }
 
 SECTION = re.compile(r"^## (.+)\n((?:.*\n(?!## ))*.*)", re.MULTILINE)
-ENTRY = re.compile(r"^\* \[[^\]]+\]\(([\w/]+)\.md\)", re.MULTILINE)
+ENTRY = re.compile(r"^\* \[([^\]]+)\]\(([\w/]+)\.md\)", re.MULTILINE)
 
 
 def sidebar(app: Any, docname: str, source: list[str]) -> None:
@@ -85,7 +87,7 @@ def sidebar(app: Any, docname: str, source: list[str]) -> None:
     if docname != root_doc:
         return
     for heading, text in SECTION.findall(source[0]):
-        if pages := ENTRY.findall(text):
+        if pages := [f"{title} <{page}>" for title, page in ENTRY.findall(text)]:
             tree = "\n".join(["", "```{toctree}", ":hidden:", f":caption: {heading}", "", *pages])
             source[0] += f"{tree}\n```\n"
 
@@ -96,6 +98,13 @@ def plain_bars(app: Any, what: str, name: str, thing: Any, options: Any, lines: 
         parts = re.split(r"(``.*?``|`.*?`)", line)
         parts[::2] = [part.replace("|", r"\|") for part in parts[::2]]
         lines[i] = "".join(parts)
+
+
+def made_by_taut(app: Any, what: str, name: str, thing: Any, *rest: Any) -> tuple | None:
+    """A class that documents attributes and no parameters is not made by hand: no signature."""
+    text = thing.__doc__ or ""
+    made = what == "class" and "Attributes\n" in text and "Parameters\n" not in text
+    return ("", None) if made else None
 
 
 def with_mathjax(app: Any, failure: Exception | None) -> None:
@@ -110,5 +119,6 @@ def setup(app: Any) -> dict[str, bool]:
     """Connect them."""
     app.connect("source-read", sidebar)
     app.connect("autodoc-process-docstring", plain_bars)
+    app.connect("autodoc-process-signature", made_by_taut)
     app.connect("build-finished", with_mathjax)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

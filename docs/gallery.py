@@ -14,15 +14,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"
-ENTRY = re.compile(r"^\* \[[^\]]+\]\(\.\./examples/(\w+)\.py\).*\n", re.MULTILINE)
+ENTRY = re.compile(r"^\* \[([^\]]+)\]\(\.\./examples/(\w+)\.py\).*\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Example:
-    """An example's name, the two parts of its docstring, its source and what it printed."""
+    """An example: its title, the two parts of its docstring, its source and what it printed."""
 
     name: str
     title: str
+    claim: str
     text: str
     source: str
     printed: str
@@ -32,6 +33,7 @@ class Example:
         """Its own page."""
         parts = (
             f"# {self.title}\n",
+            f"{self.claim}.\n",
             self.text,
             f"![{self.title}](../pictures/{self.name}.png)\n",
             f"`examples/{self.name}.py`:\n",
@@ -42,24 +44,25 @@ class Example:
 
     @property
     def card(self) -> str:
-        """What the gallery shows of it: the picture, which leads to the page, and its title."""
+        """What the gallery shows of it: the picture, which leads to the page, title and claim."""
+        page = f"gallery/{self.name}.md"
         picture = f"![{self.title}](pictures/{self.name}.png)"
-        return f"* [{picture}](gallery/{self.name}.md)\n  [{self.title}](gallery/{self.name}.md)\n"
+        return f"* [{picture}]({page})\n  **[{self.title}]({page})** {self.claim}.\n"
 
 
-def run(name: str, picture: Path) -> Example:
+def run(title: str, name: str, picture: Path) -> Example:
     """Run an example as a user would, with the name of its picture."""
     path = EXAMPLES / f"{name}.py"
     source = path.read_text()
     module = ast.parse(source)
-    title, _, text = (ast.get_docstring(module) or "").partition("\n\n")
+    claim, _, text = (ast.get_docstring(module) or "").partition("\n\n")
     code = source.split('"""\n', 1)[1].lstrip()
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), _called(path, str(picture)):
         runpy.run_path(str(path), run_name="__main__")
-    shown = re.sub(r"^drawn: .*\n", "", printed.getvalue(), flags=re.MULTILINE)
-    title = " ".join(title.split()).rstrip(".")
-    return Example(name, title, text.replace("``", "`") + "\n", code, shown)
+    claim = " ".join(claim.split()).rstrip(".").removeprefix(f"{title}: ")
+    claim, text = claim[0].upper() + claim[1:], text.replace("``", "`") + "\n"
+    return Example(name, title, claim, text, code, printed.getvalue())
 
 
 @contextlib.contextmanager
@@ -79,15 +82,14 @@ def into(folder: Path) -> None:
     (folder / "gallery").mkdir()
     page = folder / "gallery.md"
     text = page.read_text()
-    cards = []
-    for name in ENTRY.findall(text):
+    cards, tree = [], []
+    for title, name in ENTRY.findall(text):
         print(f"  running examples/{name}.py", flush=True)
-        example = run(name, folder / "pictures" / f"{name}.png")
+        example = run(title, name, folder / "pictures" / f"{name}.png")
         (folder / "gallery" / f"{name}.md").write_text(example.page)
         cards.append(example.card)
-    start = ENTRY.search(text)
-    assert start is not None
-    hidden = "".join(f"gallery/{name}\n" for name in ENTRY.findall(text))
-    tree = f"\n```{{toctree}}\n:hidden:\n\n{hidden}```\n"
+        tree.append(f"{title} <gallery/{name}>\n")
+    before, after = ENTRY.split(text)[0], ENTRY.split(text)[-1]
     shown = f'<div class="gallery">\n\n{"".join(cards)}\n</div>\n'
-    page.write_text(text[: start.start()] + shown + ENTRY.sub("", text[start.start() :]) + tree)
+    hidden = f"\n```{{toctree}}\n:hidden:\n\n{''.join(tree)}```\n"
+    page.write_text(before + shown + after + hidden)

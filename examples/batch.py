@@ -25,7 +25,7 @@ if __name__ == "__main__":
         print(f"t = {t:4.0f}   spread of the second mass {d:.2e}")
     if len(sys.argv) > 1:
         figure, panels = plt.subplots(1, 4, figsize=(8, 2.4), sharey=True, layout="constrained")
-        for axes, row in zip(panels, (2, 3, 4, 6), strict=True):
+        for axes, row in zip(panels, (3, 4, 5, 8), strict=True):
             axes.plot(run.q[:, row, 2], -run.q[:, row, 3], ".", ms=1, alpha=0.4)
             axes.set(title=f"t = {run.t[row]:.0f}", xlim=(-2.1, 2.1), ylim=(-2.1, 2.1), aspect=1)
         figure.savefig(sys.argv[1], dpi=110)

@@ -1,4 +1,4 @@
-"""A planar double pendulum in Cartesian coordinates: the example of the README.
+"""A planar double pendulum in Cartesian coordinates: two rods, no angles, no equations of motion.
 
 Two masses on rigid rods (Zhong & Gao 2006, example 3), y pointing down.  Run it with
 ``python examples/double_pendulum.py [PICTURE]``; it prints the certificate and draws the run.

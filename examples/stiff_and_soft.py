@@ -1,4 +1,4 @@
-"""Fermi–Pasta–Ulam springs: three stiff ones pass their energy on, and keep its sum.
+"""Fermi–Pasta–Ulam springs: three stiff ones pass on their energy, and keep its sum.
 
 Six masses, stiff and soft springs in turns (Hairer, Lubich & Wanner 2006, I.5.1).  One stiff spring
 is excited.  Over hundreds of its periods the energy wanders to the others; the sum of the three is

@@ -1,4 +1,4 @@
-"""Build the site: ``python docs/site.py [FOLDER]``, or ``make docs``.
+"""Build the site: ``python docs/make_site.py [FOLDER]``, or ``make docs``.
 
 The pages are plain Markdown and stay as they are.  They are put together with what is made by
 running: the examples' pictures and the API reference; then Sphinx makes HTML of them, strictly:
