@@ -78,7 +78,6 @@ def read(path: Path) -> Page:
 
 
 def pages_to_open(site: Path) -> list[Path]:
-    """All pages, for a browser: none may have an error in its console or scroll sideways."""
     return sorted(site.rglob("*.html"))
 
 
@@ -167,6 +166,8 @@ def test_equations_have_numbers_and_mathjax_comes_with_the_site(site):
         labels = re.findall(r"^\$\$ \(([\w-]+)\)$", source.read_text(), re.MULTILINE)
         page = site / "theory" / f"{source.stem}.html"
         assert len(labels) > 5 or source.stem == "sources"
+        numbers = re.findall(r'class="eqno">\((\d+)\)', page.read_text())
+        assert numbers == [str(i + 1) for i in range(len(labels))]
         assert {f"equation-{label}" for label in labels} <= read(page).places
         if labels:
             assert any(x.startswith("../_static/mathjax.js") for x in read(page).loaded)
@@ -178,3 +179,63 @@ def test_the_search_finds_words_of_the_pages(site):
     index = (site / "searchindex.js").read_text()
     for word in ("rattl", "certif", "symplect", "cosserat"):
         assert f'"{word}"' in index or f"{word}:" in index
+
+
+# ---- in a browser; `visit` fails on what is written to the console or asked of the network -----
+
+WIDE = ("index", "tutorial", "gallery", "verification", "api/running", "theory/beams")
+SEEN = """() => {
+    const [frame, all] = [document.querySelector(".content"), document.documentElement];
+    const formulas = [...document.querySelectorAll(".math")];
+    return {
+        sideways: frame.scrollWidth > frame.clientWidth || all.scrollWidth > all.clientWidth,
+        words: document.querySelector("article").innerText.length,
+        empty: [...document.images].filter(i => !i.complete || !i.naturalWidth).length,
+        formulas: formulas.length,
+        unset: formulas.filter(f => !f.querySelector("mjx-container")).length,
+        wrong: document.querySelectorAll("mjx-merror, [data-mjx-error]").length,
+    }
+}"""
+
+
+def amiss_on(page, path: Path) -> str:
+    """What a reader of an open page would find amiss, once its formulas are set; or nothing."""
+    page.evaluate("() => window.MathJax && MathJax.startup.promise.then(() => null)")
+    facts = page.evaluate(SEEN)
+    theory = path.parent.name == "theory" and path.stem != "sources"
+    amiss = {
+        "scrolls sideways": facts["sideways"],
+        "is empty": facts["words"] < 80,
+        "lacks pictures": facts["empty"] > 0,
+        "lacks formulas": facts["unset"] > 0 or (theory and facts["formulas"] < 20),
+        "has formulas that are none": facts["wrong"] > 0,
+    }
+    return ", ".join(f"{path.name} {what}" for what, is_so in amiss.items() if is_so)
+
+
+@pytest.mark.slow
+def test_every_page_on_a_telephone(site, visit):
+    page = visit(site / "index.html", width=390)
+    amiss = []
+    for path in pages_to_open(site):
+        if path.stem != "search":
+            page.goto(path.as_uri())
+            amiss.append(amiss_on(page, path))
+    assert len(amiss) > 50
+    assert list(filter(None, amiss)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WIDE)
+def test_pages_on_a_desk(site, visit, name):
+    path = site / f"{name}.html"
+    assert amiss_on(visit(path), path) == ""
+
+
+@pytest.mark.slow
+def test_the_search_works_without_a_server(site, visit):
+    page = visit(site / "index.html")
+    page.goto((site / "search.html").as_uri() + "?q=rattle")
+    page.wait_for_selector("#search-results li a")
+    found = page.locator("#search-results li a").all_inner_texts()
+    assert any("Rattle" in title for title in found)
