@@ -11,7 +11,7 @@ PIP   := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constra
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format peers bench assets clean
+.PHONY: help demo test check format docs peers bench assets clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ check: $(STAMP) ## formatting, lint, import layers, types
 format: $(STAMP) ## format the code and fix what lint can fix
 	@$(BIN)/ruff check --fix-only .
 	@$(BIN)/ruff format .
+
+docs: $(STAMP) ## build the site of the documentation into out/docs
+	@$(BIN)/python docs/make_site.py $(ARGS)
 
 peers: $(STAMP) ## install what is measured against, where it can be
 	@$(BIN)/python -c 'import heyoka' 2>/dev/null || $(PIP) heyoka || true
