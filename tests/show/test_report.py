@@ -117,6 +117,7 @@ class TestPage:
         for word in ("rattle", "constraint upper rod", "0.01", "numpy", "Newton iterations"):
             assert word in page.text
         assert any(tag == "math" for tag, _ in page.tags)
+        assert "Andersen (1983)" in page.text
 
     def test_needs_nothing_but_itself(self, pendulum, tmp_path):
         page = read(pendulum.report(tmp_path / "run.html"))
@@ -144,7 +145,7 @@ class TestPage:
         allowed = {"html", "head", "meta", "title", "style", "script", "body", "header", "h1", "p",
                    "nav", "a", "main", "h2", "div", "table", "caption", "tbody", "thead", "tr",
                    "th", "td", "math", "mrow", "mi", "mo", "mn", "msub", "msup", "mfrac", "sub",
-                   "mfenced", "msubsup", "mtext"}  # fmt: skip
+                   "mfenced", "msubsup", "mtext", "ul", "li"}  # fmt: skip
         page = read(file)
         assert {tag for tag, _ in page.tags} <= allowed
         assert len(page.scripts) == 3

@@ -49,6 +49,10 @@ class Page:
         """A list."""
         self.parts.append("<ul>" + "".join(f"<li>{marked(e)}</li>" for e in entries) + "</ul>")
 
+    def plain_items(self, entries: Iterable[str]) -> None:
+        """A list of texts in which no sign means anything."""
+        self.parts.append("<ul>" + "".join(f"<li>{escape(e)}</li>" for e in entries) + "</ul>")
+
     def table(self, head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> None:
         """A table; cells that read as numbers stand on the right."""
         lines = ['<div class="wide"><table>']

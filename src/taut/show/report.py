@@ -81,6 +81,10 @@ def page_of(run: Run, title: str | None = None) -> Page:
     page.heading("How this was computed", "how")
     page.table(("", ""), _settings(run))
     page.table(("", "version"), list(versions().items()))
+    page.heading("What to cite", "cite")
+    for what, references in run.cite().groups.items():
+        page.text(what[0].upper() + what[1:])
+        page.plain_items(str(reference) for reference in references)
     return page
 
 
