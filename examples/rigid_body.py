@@ -25,7 +25,7 @@ body = taut.Flow(
 )
 laws = taut.conserved(body)
 values = {"A1": 1, "A2": 2, "A3": 3, "k": 0.4}
-start = {"q0": [0.4, 1, 0.8], "duration": 2000, "step": 0.5, "parameters": values}
+start = {"q0": [0.4, 1, 0.8], "duration": 2000, "step": 0.8, "parameters": values}
 plain = taut.simulate(body, **start, method="rk4")
 run = taut.simulate(body, **start, method=taut.Corrected("rk4", laws, iterate=True))
 
@@ -40,6 +40,7 @@ if __name__ == "__main__":
         left.plot(*plain.q.T, ".", ms=1, color="#D55E00")
         left.plot(*run.q.T, ".", ms=1.5, color="#0072B2")
         left.set(xlabel="x₁", ylabel="x₂", zlabel="x₃")
+        left.locator_params(nbins=4)
         for made, name, colour in ((plain, "rk4", "#D55E00"), (run, "held", "#0072B2")):
             for law, line in zip(laws, "-:", strict=True):
                 kept = made.evaluate(law.expression)
