@@ -112,6 +112,13 @@ def test_the_benchmarks_of_the_readme_are_those_of_their_page():
         assert abs(float(one) - float(two)) <= (0.11 if float(two) >= 10 else 0.011)
 
 
+def test_the_page_of_sources_is_that_of_its_files():
+    written = runpy.run_path(str(ROOT / "docs" / "sources.py"))["page"]()
+    assert (ROOT / "docs" / "theory" / "sources.md").read_text() == written, "run docs/sources.py"
+    for name in ("Jay 1996", "Noether 1918", "Moser 1968", "ZG, Zhong & Gao 2006"):
+        assert f"* **{name}**: " in written
+
+
 @pytest.mark.parametrize("name", sorted(CATALOGUE))
 def test_the_verification_page_has_every_method(name):
     """Written by docs/verification.py; what it measured fits what is claimed today."""
