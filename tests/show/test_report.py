@@ -329,6 +329,22 @@ class TestInTheBrowser:
             assert abs(np.median(cols) - at[0]) < 4
             assert abs(np.median(rows) - at[1]) < 4
 
+    @pytest.mark.parametrize("look", ["rod", "spring", "line"])
+    def test_links_are_seen(self, tmp_path, visit, look):
+        x, y = taut.coordinates("x y")
+        grey = []
+        for links in ([], [("a", "b", look)]):
+            drawing = taut.Drawing({"a": (-1, 0), "b": (x, y)}, links, trails=[], down=None)
+            system = taut.System([x, y], mass=1, potential=0, drawing=drawing)
+            run = taut.simulate(system, q0=[1, 0], v0=[0, 0.1], duration=1, step=0.5)
+            page = visit(run.animate(tmp_path / "run.html") and tmp_path / "run.html")
+            put(page, 0)
+            stage = shot(page, ".stage")
+            middle = stage[:, int(0.4 * stage.shape[1]) : int(0.6 * stage.shape[1])]
+            grey.append(int((middle.sum(axis=2) < 600).sum()))
+        assert grey[0] == 0
+        assert grey[1] > {"rod": 1000, "spring": 400, "line": 200}[look]
+
     def test_plays_and_pauses_by_button_and_key(self, pendulum, tmp_path, visit):
         page = visit(pendulum.report(tmp_path / "run.html"))
         page.wait_for_function("tautViews.length === 1 && tautViews[0].time > 0.2")
