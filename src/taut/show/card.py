@@ -17,7 +17,7 @@ from taut.show.geometry import Point, down_of, points_of
 from taut.sketch import Box, beside, flattened, sketch
 from taut.text import counted, table
 
-MANY = 256  # trajectories up to which the books of all are looked at
+MANY = 64  # trajectories up to which the books of all are looked at
 PATHS = 4  # points whose paths are drawn; the last one of more
 SERIES = 3  # coordinates that are drawn against time
 SHAPES = 8  # of beams and fields
