@@ -12,12 +12,36 @@ CORRECTIONS = "<!-- pasted by benchmarks/corrections.py --paste -->"
 FACTORS = "<!-- pasted by benchmarks/kept_factors.py --paste -->"
 BEAMS = "<!-- pasted by benchmarks/beams.py --paste -->"
 SAME, BARE = "C doing the same work", "bare C"
+# The words of the README's tables, in the order in which they are exchanged.
+CHINESE = {
+    "C, RATTLE written for this pendulum, bare": "C，专为此摆手写的 RATTLE，仅求解",
+    "C, with the same bookkeeping as taut": "C，另做与 taut 相同的补偿求和与监测",
+    "taut rattle, 4000 starts on one core": "taut rattle，单核，4000 组初值",
+    " × bare C, ": " × 仅求解的 C，",
+    " × the same": " × 同等工作的 C",
+    "wall time per simulated s": "每模拟一秒的实际耗时",
+    "time per step": "每步耗时",
+    "100 s of this motion": "此运动的 100 s",
+    "max abs energy error": "能量误差的最大绝对值",
+    "max abs g": "g 的最大绝对值",
+    ", Cartesian, ": "，直角坐标，",
+    "tolerance": "容差",
+}
 
 
 def into_the_docs(printed, results):
     """All that was printed goes to its page, its heart into the README."""
     replace(ROOT / "docs" / "benchmarks.md", f"```text\n{printed.rstrip()}\n```")
-    replace(ROOT / "README.md", f"{speed_table(results['rows'])}\n\n{peer_table(results)}")
+    tables = f"{speed_table(results['rows'])}\n\n{peer_table(results)}"
+    replace(ROOT / "README.md", tables)
+    replace(ROOT / "README.zh-CN.md", in_chinese(tables))
+
+
+def in_chinese(tables):
+    """The README's tables in the words of the Chinese one."""
+    for english, chinese in CHINESE.items():
+        tables = tables.replace(english, chinese)
+    return tables
 
 
 def precision_into_the_docs(printed, pictures):

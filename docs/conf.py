@@ -58,7 +58,8 @@ html_theme_options = {
     "light_css_variables": {
         "color-brand-primary": "#00578a",
         "color-brand-content": "#00578a",
-        "font-stack": "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', sans-serif",
+        "font-stack": "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', "
+        "'PingFang SC', 'Microsoft YaHei', 'Noto Sans CJK SC', sans-serif",
         "font-stack--monospace": "'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace",
     },
     "dark_css_variables": {
@@ -79,7 +80,7 @@ mathjax3_config = {
 }
 
 SECTION = re.compile(r"^## (.+)\n((?:.*\n(?!## ))*.*)", re.MULTILINE)
-ENTRY = re.compile(r"^\* \[([^\]]+)\]\(([\w/]+)\.md\)", re.MULTILINE)
+ENTRY = re.compile(r"^\* \[([^\]]+)\]\(([\w/.-]+)\.md\)", re.MULTILINE)
 
 
 def sidebar(app: Any, docname: str, source: list[str]) -> None:

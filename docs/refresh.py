@@ -2,7 +2,8 @@
 
 The Python blocks of a page run in order, in one namespace.  A ``text`` block that directly
 follows a Python block holds what that block printed, letter by letter; nothing is typed by hand.
-Pictures in docs/images that a page's code draws are replaced too.
+Pictures in docs/images that a page's code draws are replaced too.  A translated page is not run:
+its blocks are those of its original.
 """
 
 from __future__ import annotations
@@ -16,8 +17,12 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+CHINESE = ".zh-CN"
+EVERY = [*sorted(ROOT.glob("README*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [page for page in EVERY if CHINESE not in page.name]
+TRANSLATIONS = [page for page in EVERY if CHINESE in page.name]
 BLOCKS = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"^```(\w*)\n.*?^```\n", re.MULTILINE | re.DOTALL)
 
 
 def outputs(text: str, name: str, pictures: Path | None = None) -> list[tuple[re.Match, str]]:
@@ -53,7 +58,28 @@ def refreshed(page: Path) -> str:
     return text
 
 
+def original(translation: Path) -> Path:
+    """The English page of a translated one."""
+    return translation.with_name(translation.name.replace(CHINESE, ""))
+
+
+def in_step(translation: Path) -> str:
+    """The translated page with the code and the output of its original."""
+    text = translation.read_text()
+    ours = list(FENCED.finditer(text))
+    theirs = list(FENCED.finditer(original(translation).read_text()))
+    if [block.group(1) for block in ours] != [block.group(1) for block in theirs]:
+        raise SystemExit(
+            f"{translation.name} should have the blocks of {original(translation).name}, "
+            f"{len(theirs)} in its order, but has {len(ours)}; translate what changed around them"
+        )
+    for block, shown in reversed(list(zip(ours, theirs, strict=True))):
+        text = text[: block.start()] + shown.group() + text[block.end() :]
+    return text
+
+
 if __name__ == "__main__":
-    for page in PAGES:
-        page.write_text(refreshed(page))
-        print(f"refreshed {page.relative_to(ROOT)}")
+    for renew, pages in ((refreshed, PAGES), (in_step, TRANSLATIONS)):
+        for page in pages:
+            page.write_text(renew(page))
+            print(f"refreshed {page.relative_to(ROOT)}")

@@ -215,6 +215,27 @@ def test_tables_have_their_places_on_the_page(what, tmp_path, monkeypatch):
     assert new == ("| new |", *old[1:])
 
 
+def test_one_run_is_pasted_into_both_readmes(tmp_path, monkeypatch):
+    names = {
+        "README.md": "| | time per step |\n| 17.5 ns |\n\n| tolerance 3 |",
+        "README.zh-CN.md": "| | 每步耗时 |\n| 17.5 ns |\n\n| 容差 3 |",
+        "docs/benchmarks.md": "```text\nprinted\n```",
+    }
+    (tmp_path / "docs").mkdir()
+    for name in names:
+        (tmp_path / name).write_text((FOLDER.parent / name).read_text())
+    monkeypatch.setattr(paste, "ROOT", tmp_path)
+    monkeypatch.setattr(paste, "speed_table", lambda rows: f"| | time per step |\n| {rows} |")
+    monkeypatch.setattr(paste, "peer_table", lambda results: "| tolerance 3 |")
+    paste.into_the_docs("printed\n", {"rows": "17.5 ns"})
+    for name, pasted in names.items():
+        head, rest = (FOLDER.parent / name).read_text().split(f"{paste.BEGIN}\n")
+        tail = rest.partition(f"\n{paste.END}")[2]
+        assert tail
+        expected = f"{head}{paste.BEGIN}\n{pasted}\n{paste.END}{tail}"
+        assert (tmp_path / name).read_text() == expected
+
+
 def test_kept_factors_are_measured_against_new_ones():
     few = kept_factors.Amounts(duration=0.6, repeats=1)
     found = kept_factors.saved("bodies", kept_factors.bodies, 4, 0.02, few)

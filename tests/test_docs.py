@@ -11,7 +11,8 @@ import pytest
 from taut.methods import CATALOGUE
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+REFRESH = runpy.run_path(str(ROOT / "docs" / "refresh.py"))
+PAGES, TRANSLATIONS = REFRESH["PAGES"], REFRESH["TRANSLATIONS"]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
@@ -28,8 +29,7 @@ def without_times(text: str) -> str:
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_blocks_run_and_print_what_is_shown(page):
     """The blocks of a page run in order; the output shown below one is what it printed."""
-    refresh = runpy.run_path(str(ROOT / "docs" / "refresh.py"))
-    for block, printed in refresh["outputs"](page.read_text(), page.name):
+    for block, printed in REFRESH["outputs"](page.read_text(), page.name):
         if block.group(2) is not None:
             assert without_times(block.group(2)) == without_times(printed), "run docs/refresh.py"
 
@@ -60,7 +60,9 @@ def test_flying_spaghetti_is_where_others_find_it():
 
 
 @pytest.mark.parametrize(
-    "page", [*PAGES, ROOT / "NOTATION.md", ROOT / "CONTRIBUTING.md"], ids=lambda p: p.name
+    "page",
+    [*PAGES, *TRANSLATIONS, ROOT / "NOTATION.md", ROOT / "CONTRIBUTING.md"],
+    ids=lambda p: p.name,
 )
 def test_links_lead_somewhere(page):
     for target in LINK.findall(page.read_text()):
