@@ -36,6 +36,7 @@ class Example:
             f"{self.claim}.\n",
             self.text,
             f"![{self.title}](../pictures/{self.name}.png)\n",
+            f'<p><a href="../reports/{self.name}.html">▶ Play it</a>: the report of this run.</p>\n',
             f"`examples/{self.name}.py`:\n",
             f"```python\n{self.source}```\n",
             f"It prints\n\n```text\n{self.printed}```\n",
@@ -50,8 +51,8 @@ class Example:
         return f"* [{picture}]({page})\n  **[{self.title}]({page})** {self.claim}.\n"
 
 
-def run(title: str, name: str, picture: Path) -> Example:
-    """Run an example as a user would, with the name of its picture."""
+def run(title: str, name: str, picture: Path, report: Path) -> Example:
+    """Run an example as a user would, with the name of its picture, and report on its run."""
     path = EXAMPLES / f"{name}.py"
     source = path.read_text()
     module = ast.parse(source)
@@ -59,7 +60,8 @@ def run(title: str, name: str, picture: Path) -> Example:
     code = source.split('"""\n', 1)[1].lstrip()
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), _called(path, str(picture)):
-        runpy.run_path(str(path), run_name="__main__")
+        names = runpy.run_path(str(path), run_name="__main__")
+    names["run"].report(report, title=title)
     claim = " ".join(claim.split()).rstrip(".").removeprefix(f"{title}: ")
     claim, text = claim[0].upper() + claim[1:], text.replace("``", "`") + "\n"
     return Example(name, title, claim, text, code, printed.getvalue())
@@ -85,7 +87,8 @@ def into(folder: Path) -> None:
     cards, tree = [], []
     for title, name in ENTRY.findall(text):
         print(f"  running examples/{name}.py", flush=True)
-        example = run(title, name, folder / "pictures" / f"{name}.png")
+        places = folder / "pictures" / f"{name}.png", folder / "reports" / f"{name}.html"
+        example = run(title, name, *places)
         (folder / "gallery" / f"{name}.md").write_text(example.page)
         cards.append(example.card)
         tree.append(f"{title} <gallery/{name}>\n")

@@ -64,6 +64,7 @@ def build(out: Path) -> Path:
         ],
         check=True,
     )
+    shutil.copytree(pages / "reports", out / "reports")  # pages of their own, not Sphinx's
     return out / "index.html"
 
 

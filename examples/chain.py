@@ -16,7 +16,7 @@ n = 300
 x, y, a, b, u, w = sp.symbols("x y a b u w", real=True)
 points = np.arange(2 * n).reshape(n, 2)
 system = taut.System.from_terms(
-    sp.symbols(f"q0:{2 * n}", real=True),
+    [sp.Symbol(f"{axis}{k}", real=True) for k in range(n) for axis in "xy"],
     [
         taut.Term("lagrangian", (x, y), [(u**2 + w**2) / 2 - 10 * y], points, rates=(u, w)),
         taut.Term("constraint", (x, y), [x**2 + y**2 - 1], points[:1]),

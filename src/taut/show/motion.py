@@ -19,6 +19,7 @@ MEMBERS = 6  # trajectories of a batch that are drawn
 TRAILS = 4  # points that leave a trail by themselves
 LABELS = 12  # points whose names are written
 CURVES = 6  # in one panel
+LARGE = 40  # constraints, up to which their multipliers are solved for
 FLOOR = 1e-17  # of a logarithmic axis, where all residuals vanish
 SAMPLES = 200  # of a standing curve
 REMEDY = 'give the system a drawing: taut.System(…, drawing=taut.Drawing({"bob": (x, y)}, …))'
@@ -171,7 +172,7 @@ def panels_of(run: Trajectory, drawn: bool = True) -> list[Panel]:
         found.append(_residuals(runs))
     if run.batch is None:
         found += _laws(run)
-        if run.system.c:
+        if 0 < run.system.c <= LARGE:
             found.append(_multipliers(run))
     return found
 
