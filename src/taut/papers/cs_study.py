@@ -28,11 +28,9 @@ from taut.march.field_trajectory import FieldTrajectory
 from taut.march.loop import BOOKS
 from taut.march.simulate import simulate
 from taut.methods.fields import Hamel, Poisson, Scheme, Variational
-from taut.papers import PAPERS, cs_plain
-from taut.papers.page import orders, plain
-from taut.show.page import versions
+from taut.papers import cs_plain
+from taut.papers.numbers import orders, plain
 
-COMMAND = "taut papers cs"
 # Table 1.
 LENGTH, SIDE, DENSITY, YOUNG, RATIO = 2 * pi / 3, 0.1, 1000.0, 1e7, 0.35
 NODES, STEP = 101, 1e-4
@@ -71,7 +69,7 @@ class Study:
     certificates : dict name → certificate
         Of the long runs.
     numbers : dict
-        What goes into ``cs.json``.
+        What is known in the end.
     """
 
     first: FieldTrajectory
@@ -309,6 +307,17 @@ LONG["poisson, rough, nudged"] = Long("rough", "poisson", nudge=NUDGE)
 LONG["poisson, rough, full cells"] = Long("rough", "poisson", cells="full")
 
 
+def run_long(study: Study, name: str) -> None:
+    """One of the runs of `MANY` steps."""
+    study.long[name], said, study.certificates[name] = long_run(LONG[name])
+    study.numbers.setdefault("long run", {})[name] = plain(said)
+
+
+def compare(study: Study) -> None:
+    """When the nudged run goes its own way."""
+    study.numbers["long run"]["parted"] = parted(study)
+
+
 def long_run(given: Long) -> tuple[dict[str, Vector], dict[str, Any], Any]:
     """Energies at states of a run of `MANY` steps, what is said about it, and its certificate."""
     nudged = STARTS[given.start]()["momentum0"] * (1 + given.nudge)
@@ -513,15 +522,29 @@ def timed() -> dict[str, Any]:
 # ---- numbers ----------------------------------------------------------------------------------
 
 
+def run_short(study: Study) -> None:
+    """What the example of the paper shows."""
+    study.later.update(followed())
+    study.read.update(read_back())
+    study.numbers.update(numbers(study))
+
+
+def run_orders(study: Study) -> None:
+    """Start, ends and the discrete bracket."""
+    study.numbers |= {"bands": bands(), "convergence": convergence(), "brackets": plain(brackets())}
+
+
+def run_timed(study: Study) -> None:
+    """Table 2."""
+    study.numbers["table 2"] = timed()
+
+
 def numbers(study: Study) -> dict[str, Any]:
-    """Everything that goes into ``cs.json`` and is not there yet."""
-    paper, first = PAPERS["cs"], study.first
+    """Everything that is measured."""
+    first = study.first
     followed = {k: changes(x) for k, x in study.later.items() if k != "band"}
     soon = {k: changes(x, SPAN) for k, x in study.later.items() if k != "band"}
     found: dict[str, Any] = {
-        "paper": {"name": paper.name, "title": paper.title, "source": paper.source},
-        "command": COMMAND,
-        "versions": versions(),
         "values": {
             "length": LENGTH, "side": SIDE, "density": DENSITY, "young": YOUNG, "poisson": RATIO,
             "nodes": NODES, "step": STEP,
