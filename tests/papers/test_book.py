@@ -67,20 +67,21 @@ def quick(monkeypatch):
     return made
 
 
+@pytest.fixture(scope="module")
+def html(reproduced):
+    """The page of all papers; its pictures are looked at one paper at a time, further down."""
+    done = [reproduced(name)[0].done[0] for name in PAPERS]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(style.Picture, "bytes", lambda *_: b"<svg/>")
+        return book.page_of(done).html()
+
+
+@pytest.fixture(scope="module")
+def reader(html, read):
+    return read(html)
+
+
 class TestPage:
-    """Of all papers; pictures are looked at one paper at a time, in the tests of each."""
-
-    @pytest.fixture(scope="class")
-    def html(self, reproduced):
-        done = [reproduced(name)[0].done[0] for name in PAPERS]
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(style.Picture, "bytes", lambda *_: b"<svg/>")
-            return book.page_of(done).html()
-
-    @pytest.fixture(scope="class")
-    def reader(self, html, read):
-        return read(html)
-
     def test_ids_are_unique_and_links_lead_somewhere(self, reader):
         assert len(reader.ids) == len(set(reader.ids)) > 80
         assert len(reader.links) == len(set(reader.links)) > 40

@@ -172,7 +172,7 @@ def _sweep(page: Page, study: Study) -> None:
         "The best α belongs to this motion and this step; another problem has another one.",
     )
     page.figure(
-        "sweep", draw.sweep(study), "Largest errors against α = β.",
+        "rates", draw.sweep(study), "Largest errors against α = β.",
         "Over 60 s, step 0.12 s. Grey: no pendulum is left.",
     )  # fmt: skip
     page.figure(
@@ -216,7 +216,7 @@ def _energy(page: Page, study: Study) -> None:
         f"{fine['duration']:g} s, they are {number(fine['band'])} and {_share(fine)}.",
     )
     page.figure(
-        "energy", draw.energies(study), "Energy error.",
+        "energies", draw.energies(study), "Energy error.",
         "Left: the paper's 60 s. Right: a hundred times as long.",
     )  # fmt: skip
     rows = [
@@ -255,7 +255,7 @@ def _inner(page: Page, study: Study) -> None:
         "multipliers at inner stages (Gauss–Lobatto).",
     )
     page.figure(
-        "inner", draw.inner(study), "Error against step.",
+        "inner-errors", draw.inner(study), "Error against step.",
         "Left: the three methods coincide. Right: the same pendulum in polar coordinates.",
     )  # fmt: skip
     rows = []

@@ -351,7 +351,7 @@ def _long(page: Page, study: Study) -> None:
         "from drifting, and where short waves are strong its energy walks at random.",
     )
     page.figure(
-        "long", draw.long(study), "Energy and modified energy over 10⁶ steps.",
+        "long-energies", draw.long(study), "Energy and modified energy over 10⁶ steps.",
         "Means over 2.5 s, of every 997th state. What the Poisson integrator does from the paper's "
         "start depends on the last bits of arithmetic, and so on the machine.",
     )  # fmt: skip

@@ -182,7 +182,7 @@ def _formulas(page: Page, study: Study) -> None:
         f"{number(hand['apart from taut'])} after {HAND} steps.",
     )
     page.figure(
-        "formulas", draw.formulas(study), "One integral.",
+        "one-integral", draw.formulas(study), "One integral.",
         "Left: |x|² after the first steps. Right: its error.",
     )  # fmt: skip
     rows = [
@@ -210,7 +210,7 @@ def _long(page: Page, study: Study) -> None:
         "instead of t².",
     )
     page.figure(
-        "long", draw.long(study), "Errors over 10⁵ steps.",
+        "errors", draw.long(study), "Errors over 10⁵ steps.",
         "Largest so far. Path: largest error of a component, against DOP853 with a fifth of the "
         f"step, which is {number(study.numbers['reference'])} from Gauss–Lobatto of order 8.",
     )  # fmt: skip
@@ -250,7 +250,7 @@ def _crowd(page: Page, study: Study) -> None:
         "path over its error without correction:",
     )
     page.figure(
-        "crowd", draw.crowd(study), "Who gains.",
+        "gains", draw.crowd(study), "Who gains.",
         "Share of the starts whose error is below a multiple of the uncorrected one; left of the "
         "dotted line the correction helps.",
     )  # fmt: skip

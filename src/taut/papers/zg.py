@@ -348,7 +348,9 @@ def _order(page: Page, study: Study) -> None:
         "two fine runs extrapolated (example 3a). *Exact start*: p₀ = M q̇₀. *Paper start*: "
         "p₀ = −∂S₁/∂q₀.",
     )
-    page.figure("order", draw.slopes(study), "Error against step.", "Orders from the last halving.")
+    page.figure(
+        "errors", draw.slopes(study), "Error against step.", "Orders from the last halving."
+    )
     rows = []
     for name, _, steps in ORDER:
         for start in ("exact", "paper"):

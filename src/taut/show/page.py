@@ -15,6 +15,7 @@ from taut.show.page_style import CSS, SCRIPT
 from taut.show.style import Picture
 
 _BELOW = re.compile(r"(?<=\w)_(?:\{([^}]*)\}|(\w)\b)")
+SENTENCE = 40  # characters from which on a cell is more than a number or a name
 PACKAGES = ("numpy", "sympy", "casadi", "llvmlite", "numba", "matplotlib")
 
 
@@ -87,15 +88,25 @@ class Page:
         caption: str = "",
         name: str = "",
     ) -> None:
-        """A table, with a name if it is to be linked to; numbers are not broken into lines."""
+        """A table, with a name if it is to be linked to.
+
+        Short numbers are not broken into lines.  A table with sentences becomes a list of its rows
+        on a narrow screen, any other one is moved sideways.
+        """
+        rows = [list(row) for row in rows]
         place = f' id="{escape(self._anchor(name))}"' if name else ""
-        lines = [f'<div class="wide"{place}><table>']
+        kind = ' class="prose"' if any(len(x) > SENTENCE for row in rows for x in row) else ""
+        lines = [f'<div class="wide"{place}><table{kind}>']
         if caption:
             lines.append(f"<caption>{marked(caption)}</caption>")
         lines.append("<thead><tr>" + "".join(f"<th>{marked(h)}</th>" for h in head))
         lines.append("</tr></thead><tbody>")
+        labels = [f' data-head="{escape(h)}"' if kind and k else "" for k, h in enumerate(head)]
         for row in rows:
-            cells = (f"<td{_aligned(cell)}>{marked(cell)}</td>" for cell in row)
+            cells = (
+                f"<td{label}{_aligned(cell)}>{marked(cell)}</td>"
+                for label, cell in zip(labels, row, strict=True)
+            )
             lines.append(f"<tr>{''.join(cells)}</tr>")
         self.parts.append("\n".join([*lines, "</tbody></table></div>"]))
 

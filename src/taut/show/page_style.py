@@ -30,7 +30,9 @@ th, td { text-align: left; vertical-align: top; padding: .38rem .9rem .38rem 0;
 th { font-weight: 600; border-bottom: 1.5px solid var(--ink); }
 td.n { font-variant-numeric: tabular-nums; white-space: nowrap; }
 figure { margin: 1.6rem 0; } figure .wide { margin: 0; }
-figure img { display: block; height: auto; max-width: 100%; min-width: min(var(--width), 34rem); }
+/* A wide picture is moved sideways where it would be too small to read; a small one shrinks. */
+figure img { display: block; height: auto; max-width: 100%;
+  min-width: clamp(0px, (var(--width) - 480px) * 999, min(var(--width), 34rem)); }
 figcaption { font-size: .88rem; color: var(--faint); max-width: 46rem; margin-top: .3rem; }
 figcaption b { color: var(--ink); font-weight: 600; }
 details { margin: .5rem 0; } summary { cursor: pointer; color: var(--blue); font-size: .92rem; }
@@ -57,6 +59,16 @@ main > :last-child { margin-bottom: 4rem; }
   .contents nav { max-height: calc(100vh - 3rem); padding-bottom: 2rem; }
   .contents.followed > nav > ul > li:not(.here) > ul { display: none; }
   .book :is(h2, h3, figure, .wide) { scroll-margin-top: 1rem; }
+}
+@media (max-width: 48rem) {
+  header, main, .contents { padding-inline: 1rem; }
+  .prose, .prose :is(caption, tbody, tr) { display: block; } .prose td { display: flow-root; }
+  .prose thead, .prose td:empty { display: none; }
+  .prose tr { padding: .5rem 0; border-bottom: 1px solid var(--line); }
+  .prose td, .prose td.n { border: 0; padding: .12rem 0 .12rem 6rem; white-space: normal; }
+  .prose td:first-child { padding-left: 0; font-weight: 600; }
+  .prose td[data-head]::before { content: attr(data-head); float: left; width: 5.5rem;
+    margin-left: -6rem; color: var(--faint); }
 }
 @media print { details { display: none; } h2, h3 { break-after: avoid; }
   figure { break-inside: avoid; } }
