@@ -256,16 +256,14 @@ def _papers(chosen: argparse.Namespace) -> None:
     drawn = not chosen.json or chosen.figures or chosen.out is not None
     out = chosen.out or Path("out", "papers")
     if drawn:
-        _writable(out)
+        _directory(out)
     made = reproduce(found, drawn=drawn)
     files = write(made.page, out, chosen.figures) if made.page is not None else []
     if chosen.json:
         print(json.dumps(made.numbers, indent=2, ensure_ascii=False, allow_nan=False))
         return
     print(table((d.paper.name, d.chapter.heading, d.in_words()) for d in made.done))
-    _tell("written", files[:1])
-    if chosen.figures:
-        print(f"  {out / 'figures'} with {len(files) - 1} figures")
+    _tell("written", dict.fromkeys(f if f.parent == out else f.parent for f in files))
 
 
 def _bench(chosen: argparse.Namespace) -> int:
@@ -438,17 +436,13 @@ def _files(text: str, name: str) -> list[Path]:
 
 
 def _directory(path: Path) -> None:
+    """Make a directory, if need be; it must take files."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(
             f"{path} cannot be made", received=error.strerror, remedy="choose another directory"
         ) from error
-
-
-def _writable(path: Path) -> None:
-    """A directory, made if need be, that takes files: found out before anything is computed."""
-    _directory(path)
     if not os.access(path, os.W_OK):
         raise FileError(f"{path} cannot be written to", remedy="choose another directory")
 

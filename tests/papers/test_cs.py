@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
-from taut.papers import cs_figures, cs_plain, cs_study as study_of
+from taut.papers import cs_brackets, cs_figures, cs_plain, cs_study as study_of
 from taut.papers.cs import claims, gain
 
 PAPER = "cs"
@@ -187,14 +187,14 @@ class TestBrackets:
     def test_50_with_no_strain_beyond_the_ends_is_33(self, rng):
         """With f_γ and h_γ zero there, (50) is (33) without the weights Δs."""
         nodes = 5
-        line = study_of._line(nodes)
+        line = cs_brackets._line(nodes)
         gamma, mu = rng.normal(size=(nodes + 1, 6)), rng.normal(size=(nodes, 6))
         pairs = []
         for _ in range(2):
             inner = rng.normal(size=(nodes - 1, 6))
             pairs.append((np.pad(inner, ((1, 1), (0, 0))), rng.normal(size=(nodes, 6))))
         ours = line.bracket(gamma[1:-1], mu).of(*((g[1:-1], m) for g, m in pairs))
-        theirs = study_of.of_50(gamma, mu, *pairs, printed=False)
+        theirs = cs_brackets.of_50(gamma, mu, *pairs, printed=False)
         assert line.spacing * theirs == pytest.approx(ours, rel=1e-12)
 
     def test_jacobi_fails_as_the_formula_says_and_to_second_order(self, data):

@@ -47,7 +47,7 @@ class Done:
 
     def in_words(self) -> str:
         """How many statements hold, and how many misprints there are."""
-        claims, errata = (make(self.study) for make in (self.chapter.claims, self.chapter.errata))
+        claims, errata = self.chapter.claims(self.study), self.chapter.errata(self.study)
         return f"of its statements {agreement(claims)}; {len(errata)} errata"
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from taut.papers import cs_figures as draw
 from taut.papers.chapter import Certified, Chapter, Claim, Erratum, Stage, Summary, verdict
+from taut.papers.cs_brackets import run_brackets
 from taut.papers.cs_study import (
     COMPILED,
     LATER,
@@ -156,11 +157,11 @@ def errata(study: Study) -> list[Erratum]:
 
 
 def _maps(page: Page, study: Study) -> None:
-    read = study.numbers["read back"]
+    apart = study.numbers["read back"]["places of both maps apart"]
     page.text(
         "The Cayley map of (55) is that of 4 × 4 matrices. The one that goes with the brackets of "
         "(53) and (54) is that of 6 × 6 matrices, of the adjoint action; it is what taut uses. "
-        f"Over {READ} steps their places differ by {number(read['places of both maps apart'])} m.",
+        f"Over {READ} steps their places differ by {number(apart)} m.",
     )
 
 
@@ -172,8 +173,7 @@ def _seconds(language: str) -> dict[str, float]:
 
 
 def _example(page: Page, study: Study) -> None:
-    x = study.numbers["example"]
-    energy = x["energy"]
+    x, energy = study.numbers["example"], study.numbers["example"]["energy"]
     page.heading("The example", "example")
     page.text(
         "A beam without loads, both ends free: l = 2π/3 m, a square section with sides of 0.1 m, "
@@ -389,8 +389,7 @@ def _percent(share: float) -> str:
 
 
 def _bracket(page: Page, study: Study) -> None:
-    found = study.numbers["brackets"]
-    jacobi = found["Jacobi"]
+    found, jacobi = study.numbers["brackets"], study.numbers["brackets"]["Jacobi"]
     page.heading("The discrete bracket", "bracket")
     page.text(
         "Two random functions f, g on a beam of five nodes at a random state: {f, g} + {g, f}, "
@@ -486,7 +485,8 @@ CHAPTER = Chapter(
     begin=Stage("the example", 1, lambda: Study(simulated(every=4))),
     stages=[
         Stage("momenta and configurations", 4, run_short),
-        Stage("start, ends, orders, brackets", 2, run_orders),
+        Stage("start, ends, orders", 2, run_orders),
+        Stage("brackets", 1, run_brackets),
         Stage(f"{COMPILED} steps, in NumPy and compiled", 4, run_timed),
         *(Stage(f"10⁶ steps: {name}", 3, partial(run_long, name=name)) for name in LONG),
         Stage("10⁶ steps, compared", 1, compare),
