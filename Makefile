@@ -11,7 +11,7 @@ PIP   := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constra
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format peers bench clean
+.PHONY: help demo test check format docs peers bench assets clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,12 +32,19 @@ format: $(STAMP) ## format the code and fix what lint can fix
 	@$(BIN)/ruff check --fix-only .
 	@$(BIN)/ruff format .
 
+docs: $(STAMP) ## build the site of the documentation into out/docs
+	@$(BIN)/python docs/make_site.py $(ARGS)
+
 peers: $(STAMP) ## install what is measured against, where it can be
 	@$(BIN)/python -c 'import heyoka' 2>/dev/null || $(PIP) heyoka || true
 	@$(BIN)/python -c 'import elastica' 2>/dev/null || $(PIP) pyelastica || true
 
 bench: peers ## measure speed (peers that cannot be installed are left out)
 	@$(BIN)/python benchmarks/run.py $(ARGS)
+
+assets: ## bundle the libraries that pages carry anew (needs node and npm)
+	@cd tools/assets && npm install --no-package-lock --no-audit --no-fund --silent && npm run --silent build
+	@ls -l src/taut/show/assets
 
 clean: ## remove caches and what was built (keeps .venv)
 	@rm -rf build dist out .pytest_cache .ruff_cache .import_linter_cache .hypothesis

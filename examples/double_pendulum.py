@@ -1,4 +1,4 @@
-"""A planar double pendulum in Cartesian coordinates: the example of the README.
+"""A planar double pendulum in Cartesian coordinates: two rods, no angles, no equations of motion.
 
 Two masses on rigid rods (Zhong & Gao 2006, example 3), y pointing down.  Run it with
 ``python examples/double_pendulum.py [PICTURE]``; it prints the certificate and draws the run.
@@ -26,4 +26,3 @@ if __name__ == "__main__":
     print(run.certificate)
     if len(sys.argv) > 1:
         run.plot(down="y").savefig(sys.argv[1], dpi=110)
-        print(f"drawn: {sys.argv[1]}")

@@ -4,6 +4,8 @@ The support moves as (0, r sin ωt), fast enough to hold the pendulum upright (K
 not conserved; the certificate shows that it changes by exactly the work that is done.
 """
 
+import sys
+
 import sympy as sp
 
 import taut
@@ -26,3 +28,5 @@ run = taut.simulate(system, q0=[0.3, 0.95], v0=0, duration=20, step=1e-3, projec
 if __name__ == "__main__":
     print(run.certificate)
     print(f"upright after 20 s: y = {run.q[-1, 1]:.3f}")
+    if len(sys.argv) > 1:
+        run.plot().savefig(sys.argv[1], dpi=110)

@@ -50,4 +50,3 @@ if __name__ == "__main__":
     print(run.certificate)
     if len(sys.argv) > 1:
         run.plot(shapes=16).savefig(sys.argv[1], dpi=110)
-        print(f"drawn: {sys.argv[1]}")

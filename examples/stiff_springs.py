@@ -4,6 +4,8 @@ The step is half of the spring's period.  The discrete gradients go through the 
 distances between the bodies, which know nothing of place and orientation.
 """
 
+import sys
+
 import sympy as sp
 
 import taut
@@ -43,3 +45,5 @@ run = taut.simulate(
 
 if __name__ == "__main__":
     print(run.certificate)
+    if len(sys.argv) > 1:
+        run.plot().savefig(sys.argv[1], dpi=110)

@@ -43,3 +43,61 @@ def _seeded() -> None:
 def rng(request: pytest.FixtureRequest) -> np.random.Generator:
     """A generator whose seed is the name of the test: the same in every run and every order."""
     return np.random.default_rng(zlib.crc32(request.node.nodeid.encode()))
+
+
+# ---- a browser --------------------------------------------------------------------------------
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+FLAGS = [
+    "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Headless Chromium.  Without one tests are skipped, but where TAUT_BROWSER=required."""
+    if CHROMIUM is None:
+        why = "needs Chromium: apt install chromium"
+        pytest.fail(why) if os.environ.get("TAUT_BROWSER") == "required" else pytest.skip(why)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def visit(browser):
+    """Open a page from the file system: ``visit(path, width=1280)``.
+
+    Nothing may be written to the console, fail, or be asked of the network.
+    """
+    troubles: list[str] = []
+    contexts = []
+
+    def open_page(path: Path, width: int = 1280, height: int = 900, **options):
+        context = browser.new_context(viewport={"width": width, "height": height}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: troubles.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
+        page.on("requestfailed", lambda request: troubles.append(f"failed: {request.url[:200]}"))
+        page.on("request", lambda request: _stays_here(request.url, troubles))
+        page.on("dialog", lambda dialog: (troubles.append(f"dialog: {dialog.message}"),
+                                          dialog.dismiss()))  # fmt: skip
+        page.goto(Path(path).resolve().as_uri())
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not troubles, "\n".join(troubles)
+
+
+def _stays_here(url: str, troubles: list[str]) -> None:
+    if not url.startswith(("file:", "data:", "blob:", "about:")):
+        troubles.append(f"asks the network: {url[:200]}")

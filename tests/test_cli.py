@@ -121,6 +121,15 @@ class TestLists:
             assert rows[name][0] == str(method.order)
             assert rows[name][1:5] == ["yes" if x else "no" for x in wanted]
 
+    def test_a_method_tells_its_references(self, command):
+        code, out, _ = command("methods", "composition-4")
+        assert code == 0
+        assert "composition 45 of rattle" in out
+        assert "doi:10.1016/0021-9991(83)90014-1" in out  # of RATTLE, which it is made of
+        code, _, err = command("methods", "ratle")
+        assert code != 0
+        assert "did you mean 'rattle'?" in err
+
     def test_papers(self, command):
         code, out, _ = command("papers", "--list")
         assert code == 0
@@ -145,10 +154,12 @@ class TestRun:
         assert out.startswith("ZG 3a: planar double pendulum\nrattle, 200 steps of 0.01")
         assert "max |g|" in out
         folder = Path("out", "run")
-        files = [folder / f"zg-double{ending}" for ending in (".png", ".csv", ".json")]
-        assert out.splitlines()[-3:] == [f"  {f}" for f in files]
-        assert files[0].read_bytes().startswith(b"\x89PNG")
-        found = json.loads(files[2].read_text())
+        endings = (".html", ".png", ".csv", ".json")
+        files = [folder / f"zg-double{ending}" for ending in endings]
+        assert out.splitlines()[-4:] == [f"  {f}" for f in files]
+        assert "taut-view" in files[0].read_text()
+        assert files[1].read_bytes().startswith(b"\x89PNG")
+        found = json.loads(files[3].read_text())
         assert found["steps"] == 200
         assert found["max_g"] < 1e-14
         assert found["parameters"]["g"] == 10
@@ -227,7 +238,7 @@ class TestRun:
     def test_a_directory_with_a_dot_in_its_name(self, command):
         code, _, _ = command("run", "pendulum", "--duration", "0.5", "--out", "v1.csv/")
         assert code == 0
-        assert {p.suffix for p in Path("v1.csv").iterdir()} == {".png", ".csv", ".json"}
+        assert {p.suffix for p in Path("v1.csv").iterdir()} == {".html", ".png", ".csv", ".json"}
 
     @pytest.mark.parametrize(
         ("arguments", "said"),

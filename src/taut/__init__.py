@@ -68,7 +68,17 @@ if TYPE_CHECKING:
         register,
     )
     from taut.methods.fields import Hamel, Poisson, Scheme, Variational
-    from taut.model import Equations, Flow, System, Term, coordinates, momenta, t, velocities
+    from taut.model import (
+        Drawing,
+        Equations,
+        Flow,
+        System,
+        Term,
+        coordinates,
+        momenta,
+        t,
+        velocities,
+    )
 
 # fmt: off
 # What each room gives to the front door: the imports above, for the interpreter.
@@ -96,7 +106,8 @@ _ROOMS = {
         "lie_symmetries", "noether", "special_values",
     ),
     "taut.model": (
-        "Equations", "Flow", "System", "Term", "coordinates", "momenta", "t", "velocities",
+        "Drawing", "Equations", "Flow", "System", "Term", "coordinates", "momenta", "t",
+        "velocities",
     ),
 }
 # fmt: on
@@ -118,15 +129,16 @@ _OPEN = (
 
 __all__ = [
     "Adaptive", "Baumgarte", "Beam", "Beams", "Circle", "Composition", "ConstraintError",
-    "Corrected", "End", "EnergyMomentum", "Equations", "Equilibrium", "Event", "ExplicitRK",
-    "Field", "FieldTrajectory", "FileError", "Flow", "GGL", "GaussLobatto", "GeneralizedAlpha",
-    "Hamel", "ImplicitTrapezoid", "InconsistentStart", "InputError", "Interrupted", "Law", "Laws",
-    "LobattoPair", "Method", "ModelError", "Modes", "NoEquilibrium", "Poisson", "PreciseElement",
-    "Projected", "Rattle", "Rectangle", "Scheme", "Section", "Square", "States", "StepError",
-    "Symmetries", "SymplecticEuler", "SymplecticRK", "System", "TautError", "Term", "TimeElement",
-    "Trajectory", "Tube", "UnknownName", "UnstableStep", "Variational", "__version__", "absorbed",
-    "casimirs", "conserved", "coordinates", "equilibrium", "hojman", "lie_symmetries", "load",
-    "modes", "momenta", "noether", "register", "s", "simulate", "special_values", "t", "velocities",
+    "Corrected", "Drawing", "End", "EnergyMomentum", "Equations", "Equilibrium", "Event",
+    "ExplicitRK", "Field", "FieldTrajectory", "FileError", "Flow", "GGL", "GaussLobatto",
+    "GeneralizedAlpha", "Hamel", "ImplicitTrapezoid", "InconsistentStart", "InputError",
+    "Interrupted", "Law", "Laws", "LobattoPair", "Method", "ModelError", "Modes", "NoEquilibrium",
+    "Poisson", "PreciseElement", "Projected", "Rattle", "Rectangle", "Scheme", "Section", "Square",
+    "States", "StepError", "Symmetries", "SymplecticEuler", "SymplecticRK", "System", "TautError",
+    "Term", "TimeElement", "Trajectory", "Tube", "UnknownName", "UnstableStep", "Variational",
+    "__version__", "absorbed", "casimirs", "conserved", "coordinates", "equilibrium", "hojman",
+    "lie_symmetries", "load", "modes", "momenta", "noether", "register", "s", "simulate",
+    "special_values", "t", "velocities",
 ]  # fmt: skip
 
 

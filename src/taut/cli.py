@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from taut.problems.base import Fact, Problem
 
 PICTURES = (".png", ".svg", ".pdf")
-KINDS = (*PICTURES, ".csv", ".json", ".zarr")
+FILMS = (".mp4", ".webm", ".mov", ".gif")
+KINDS = (".html", *PICTURES, *FILMS, ".csv", ".json", ".zarr")
 DEMO = ("zg-double", "zg-spherical", "zg-spatial", "car-axis")
 RIVALS = {
     "ZG time element": "time-element",
@@ -78,7 +79,7 @@ def parser() -> argparse.ArgumentParser:
     demo = command("demo", _demo, "run the flagship problems and show their certificates")
     demo.add_argument("--out", type=Path, default=Path("out", "demo"), metavar="DIR",
                       help="where the pictures go (default: %(default)s)")  # fmt: skip
-    _add_run(command("run", _run, "simulate a problem, print its certificate, write plot and data"))
+    _add_run(command("run", _run, "simulate a problem, print its certificate, write a report"))
     listed = command("problems", _problems, "list the problems, or tell what is known about one")
     listed.add_argument("name", nargs="?", metavar="NAME")
     laws = command("laws", _laws, "find the conserved quantities of a problem, and prove them")
@@ -89,7 +90,8 @@ def parser() -> argparse.ArgumentParser:
     shape = laws.add_mutually_exclusive_group()
     shape.add_argument("--latex", action="store_true", help="one formula per line")
     shape.add_argument("--json", action="store_true", help="everything that is known of them")
-    command("methods", _methods, "list the methods and what they promise")
+    known = command("methods", _methods, "list the methods, or cite the references of one")
+    known.add_argument("name", nargs="?", metavar="NAME")
     _add_papers(command("papers", _papers, "run every example of the papers, write one page"))
     command("bench", _bench, "measure speed; options go to benchmarks/run.py of the checkout")
     return top
@@ -114,7 +116,7 @@ def _add_run(made: argparse.ArgumentParser) -> None:
     made.add_argument("--project", action="store_true",
                       help="take the nearest start that satisfies the constraints")  # fmt: skip
     made.add_argument("--out", action="append", metavar="DIR|FILE",
-                      help="a directory for plot, CSV and JSON, or a file that ends in "
+                      help="a directory for report, plot, CSV and JSON, or a file that ends in "
                       f"{', '.join(KINDS)}; may be repeated (default: out/run)")  # fmt: skip
 
 
@@ -222,22 +224,22 @@ def _problems(chosen: argparse.Namespace) -> None:
 
 
 def _methods(chosen: argparse.Namespace) -> None:
-    from taut.methods import AUTO, CATALOGUE
+    from taut.cite import Citations, found
+    from taut.methods import AUTO, CATALOGUE, method_of
 
-    def word(claim: bool) -> str:
-        return "yes" if claim else "no"
-
+    if chosen.name is not None:
+        method = method_of(chosen.name)
+        print("\n".join([method.label, *aligned(method.claims())]))
+        print(Citations({"references": found(method.cited)}))
+        return
     rows: list[tuple[str, ...]] = [
         ("name", "order", "symplectic", "symmetric", "keeps g = 0", "keeps E", "source")
     ]
     for name, method in CATALOGUE.items():
-        claims = (
-            method.symplectic, method.symmetric, method.keeps_constraints, method.keeps_energy
-        )  # fmt: skip
-        rows.append((name, str(method.order), *map(word, claims), method.source))
+        rows.append((name, *(value for _, value in method.claims())))
     print(table(rows, head=True))
     print(f"\nauto is {AUTO} for a given step, and chosen for a tolerance; options of a method are")
-    print("given in Python, as in taut.TimeElement(…)")
+    print("given in Python, as in taut.TimeElement(…); `taut methods NAME` gives references")
 
 
 def _papers(chosen: argparse.Namespace) -> None:
@@ -419,7 +421,7 @@ def _files(text: str, name: str) -> list[Path]:
     path = Path(text)
     ending = path.suffix.lower()
     if text.endswith(("/", os.sep)) or not ending or (path.is_dir() and ending != ".zarr"):
-        files = [path / f"{name}{kind}" for kind in (".png", ".csv", ".json")]
+        files = [path / f"{name}{kind}" for kind in (".html", ".png", ".csv", ".json")]
     elif ending in KINDS:
         files = [path]
     else:
@@ -494,7 +496,9 @@ def _save_certificate(run: Trajectory, path: Path) -> None:
 
 
 WRITERS = {
+    ".html": lambda run, path: run.report(path, title=path.stem),
     **dict.fromkeys(PICTURES, _save_picture),
+    **dict.fromkeys(FILMS, lambda run, path: run.animate(path)),
     ".csv": _save_table,
     ".json": _save_certificate,
     ".zarr": lambda run, path: run.save(path),

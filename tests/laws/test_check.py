@@ -174,3 +174,12 @@ def test_a_correction_is_not_corrected_again():
     for wrap in (taut.Corrected, taut.Projected, lambda m: taut.Corrected(taut.Composition(m))):
         with pytest.raises(taut.InputError, match="corrected method"):
             wrap(taut.Corrected("rattle", [], symmetric=True))
+
+
+def test_names_may_be_greek_and_those_that_the_proof_uses_itself():
+    _, root = q = taut.coordinates("θ _r0")
+    law = taut.velocities(q)[0] * sp.sqrt(1 + root**2)
+    model = taut.System(q, lagrangian=(sum(v**2 for v in taut.velocities(q))) / 2 - root**2)
+    assert taut.conserved(model, proposed=taut.velocities(q)[0]).kind == "momentum"
+    with pytest.raises(taut.TautError, match="θ_dot"):
+        taut.conserved(model, proposed=law)

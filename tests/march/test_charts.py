@@ -47,8 +47,12 @@ def test_the_best_chart_passes_the_threshold(n, c):
 def test_a_run_keeps_the_model_it_was_given():
     """Equal systems share compiled code, but each run belongs to its own model."""
     x, y = taut.coordinates("x y")
-    build = lambda drawing: taut.System(  # noqa: E731
-        [x, y], mass=[1, 1], potential=y, constraints=[x**2 + y**2 - 1], drawing=drawing
+    build = lambda name: taut.System(  # noqa: E731
+        [x, y],
+        mass=[1, 1],
+        potential=y,
+        constraints=[x**2 + y**2 - 1],
+        drawing=taut.Drawing({name: (x, y)}),
     )
     one, other = build("first"), build("second")
     start = {"q0": [1, 0], "v0": 0, "duration": 1, "step": 0.1}

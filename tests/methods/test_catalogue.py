@@ -121,7 +121,7 @@ def test_a_new_method_is_one_class():
         order = 2
         symplectic = True
         symmetric = True
-        source = "Verlet 1967"
+        references = ("hairer2006, I.1",)
 
         def program(self, step):
             v, v1 = (step.unknown(n, guess=step.v) for n in ("v", "v1"))

@@ -197,7 +197,6 @@ class Echo(Method):
     order: ClassVar[int] = 1
     symplectic: ClassVar[bool] = False
     symmetric: ClassVar[bool] = False
-    source: ClassVar[str] = "test"
 
     def program(self, step):
         a = step.remember("a") if self.asks else step.v

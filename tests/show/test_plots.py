@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 import taut
 from taut.problems import names, problem
 from taut.show import style
-from taut.show.geometry import Rod, down_of, points_of, rods_of
+from taut.show.geometry import Rod, down_of, points_of, rods_at
 
 PNG = b"\x89PNG"
 
@@ -269,12 +269,12 @@ class TestGeometry:
             q, mass=[1] * 4, constraints=[sp.sympify(constraint, locals=local)],
             parameters={"l": 3},
         )  # fmt: skip
-        assert rods_of(system, points_of(system), system.parameters, 0.0) == rods
+        assert rods_at(system, points_of(system), system.parameters, 0.0) == rods
 
     def test_a_moving_hold_is_taken_at_its_time(self):
         x, y = taut.coordinates("x y")
         system = taut.System([x, y], mass=[1, 1], constraints=[(x - taut.t) ** 2 + y**2 - 1])
-        (rod,) = rods_of(system, points_of(system), {}, 2.5)
+        (rod,) = rods_at(system, points_of(system), {}, 2.5)
         assert rod == Rod(0, (2.5, 0.0))
 
     def test_a_short_path_on_a_long_rod_fills_the_picture(self):

@@ -36,15 +36,15 @@ from taut.methods.base import Method
 from taut.methods.registry import method_of
 from taut.methods.spark import GaussLobatto
 from taut.model import System, coordinates
-from taut.text import aligned
+from taut.text import Sheet
 
 FLOOR = 3e-14  # errors below count as round-off
 COUNTS = (4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 32, 40, 50, 64, 80, 100, 128, 160, 200, 256)
 Q0, V0 = (0.6, 0.0, 0.8), (0.0, 1.0, 0.0)
 
 
-@dataclass(frozen=True)
-class Verified:
+@dataclass(frozen=True, repr=False)
+class Verified(Sheet):
     """One row: claims first, then what was measured.
 
     Attributes
@@ -83,7 +83,12 @@ class Verified:
     cost: float
     failed: bool
 
-    def __str__(self) -> str:
+    def title(self) -> str:
+        """The method."""
+        return self.method.label
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """(what, claimed, measured)."""
         m, drift = self.method, self.drift
         kept = {True: "round-off", False: "not kept"}
         rows = [
@@ -101,7 +106,7 @@ class Verified:
             rows.append(("drift of the energy", "", f"{drift.relative:+.3f} of its band"))
             rows.append(("angular momentum", "", f"change {self.momentum:.1e}"))
         rows.append(("cost", "", f"{self.cost:.0f} ns per step{', a run failed' * self.failed}"))
-        return "\n".join([m.label, *aligned(rows)])
+        return rows
 
 
 @cache

@@ -23,6 +23,7 @@ from taut.fields.loads import Body, Load, s
 from taut.fields.matrices import check_positive_definite, full
 from taut.fields.mesh import Mesh, mesh_of
 from taut.fields.section import Section, positive
+from taut.fields.shown import beam_html
 from taut.lie import SE3, SO3
 from taut.model.symbols import Vocabulary, t
 
@@ -112,7 +113,7 @@ class Beam:
             )
         self.ends = (end_of(ends[0]), end_of(ends[1]))
         material = _material(density, young, poisson, shear_modulus)
-        self.section = section
+        self.section, self.material = section, material
         self.inertia, self.stiffness = self._per_length(section, material, inertia, stiffness)
         self.reference = self._reference(curvature)
         self.loads: list[Load] = []
@@ -402,14 +403,12 @@ class Beam:
         """Its nodes and edges."""
         return mesh_of([self])
 
+    def _repr_html_(self) -> str:
+        return beam_html(self)
+
     def __repr__(self) -> str:
-        made = (
-            ""
-            if self.section is None
-            else f", {self.section!r}"
-            if not callable(self.section)
-            else ""
-        )
+        plain = self.section is None or callable(self.section)
+        made = "" if plain else f", {self.section!r}"
         return (
             f"Beam(length {self.length:g}{made}, {self.nodes} nodes, "
             f"ends {self.ends[0].kind} and {self.ends[1].kind}, mass {self.mass:g})"

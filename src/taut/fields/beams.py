@@ -8,6 +8,7 @@ from typing import Any
 from taut.errors import InputError
 from taut.fields.beam import Beam
 from taut.fields.mesh import Mesh, mesh_of
+from taut.fields.shown import beams_html
 
 
 class Beams:
@@ -95,6 +96,9 @@ class Beams:
     def mesh(self) -> Mesh:
         """Their nodes and edges."""
         return mesh_of(self.beams, self._joints)
+
+    def _repr_html_(self) -> str:
+        return beams_html(self)
 
     def __repr__(self) -> str:
         mesh = self.mesh()

@@ -25,9 +25,11 @@ from taut.fields.bracket import DiscreteBracket
 from taut.fields.loads import s
 from taut.fields.section import positive
 from taut.lie import Algebra
+from taut.model.latex import block, brief, latex
 from taut.model.symbols import Vocabulary, t
 
 ENDS = ("free", "clamped")
+WRITTEN = 3  # dimensions up to which a notebook shows the equations
 
 
 class Field:
@@ -303,8 +305,16 @@ class Field:
 
     def latex(self) -> str:
         """The equations, as LaTeX."""
-        lines = [f"{sp.latex(e.lhs)} &= {sp.latex(e.rhs)}" for e in self.equations()]
+        lines = [f"{latex(e.lhs)} &= {latex(e.rhs)}" for e in self.equations()]
         return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+    def _repr_latex_(self) -> str:
+        ends = "periodic" if self.periodic else f"ends {self.ends[0]} and {self.ends[1]}"
+        words = f"Field on {self.algebra.name}, length {self.length:g}, {self.nodes} nodes, {ends}"
+        rows = [("h", brief(self.density))]
+        if self.size <= WRITTEN:
+            rows += [(latex(e.lhs), brief(e.rhs)) for e in self.equations()]
+        return block(rows, words)
 
     def __repr__(self) -> str:
         ends = "periodic" if self.periodic else f"ends {self.ends[0]} and {self.ends[1]}"

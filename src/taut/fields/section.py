@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from taut.errors import InputError, UnknownName, number
+from taut.text import table
 
 POLAR, EXACT, COWPER = "polar", "saint-venant", "cowper"
 
@@ -99,6 +100,20 @@ class Section(ABC):
         k = [positive("a shear factor", x) for x in given]
         return k[0], k[-1]
 
+    def _options(self) -> str:
+        """What is not as by default, as it is written in a call."""
+        given = (("shear", self.shear, 1.0), ("torsion", self.torsion, POLAR))
+        return "".join(f", {name}={x!r}" for name, x, plain in given if repr(x) != repr(plain))
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("area A", f"{self.area:.6g}"),
+            ("second moments I₁, I₃", "{:.6g}, {:.6g}".format(*self.moments)),
+            ("torsion constant J", f"{self.twist():.6g} ({self.torsion})"),
+            ("shear factors k₁, k₃", str(self.shear)),
+        ]
+        return table(rows, repr(self))
+
     def inertia(self, density: float) -> np.ndarray:
         """Per length, shape (6, 6)."""
         one, three = self.moments
@@ -121,7 +136,7 @@ class Section(ABC):
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rectangle(Section):
     """A rectangle: `width` along axis 1, `height` along axis 3."""
 
@@ -135,6 +150,9 @@ class Rectangle(Section):
     def _set(self, **values: Any) -> None:
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        return f"Rectangle({self.width:g}, {self.height:g}{self._options()})"
 
     @property
     def area(self) -> float:
@@ -160,10 +178,10 @@ class Square(Rectangle):
         super().__init__(side, side, shear=shear, torsion=torsion)
 
     def __repr__(self) -> str:
-        return f"Square({self.width:g}, shear={self.shear!r}, torsion={self.torsion!r})"
+        return f"Square({self.width:g}{self._options()})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Tube(Section):
     """A ring between two radii."""
 
@@ -183,6 +201,9 @@ class Tube(Section):
             )
         object.__setattr__(self, "inner", inside)
         self._check(outer=outside)
+
+    def __repr__(self) -> str:
+        return f"Tube({self.outer:g}, {self.inner:g}{self._options()})"
 
     @property
     def area(self) -> float:
@@ -211,4 +232,4 @@ class Circle(Tube):
         super().__init__(radius, 0.0, shear=shear, torsion=torsion)
 
     def __repr__(self) -> str:
-        return f"Circle({self.outer:g}, shear={self.shear!r}, torsion={self.torsion!r})"
+        return f"Circle({self.outer:g}{self._options()})"

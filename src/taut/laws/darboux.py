@@ -67,6 +67,9 @@ class DarbouxPolynomials(list):
         self.laws = laws
         self.inverses = [1 / x.polynomial for x in found]
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def __str__(self) -> str:
         if not self:
             return "no Darboux polynomials"

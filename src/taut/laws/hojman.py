@@ -47,6 +47,8 @@ from taut.laws.recover import plain
 from taut.laws.search import Search
 from taut.laws.symmetries import LieSymmetry, Symmetries
 from taut.model import Flow, System, t
+from taut.model.latex import block, brief
+from taut.text import tex
 
 HEAD = ("symmetry", "μ", "I_H", "what it is")
 NEW = "new"
@@ -83,6 +85,15 @@ class HojmanLaw:
     def row(self) -> tuple[str, ...]:
         """For a table."""
         return (self.symmetry.field, str(self.mu), str(self.expression), self.label)
+
+    def row_latex(self) -> tuple[str, ...]:
+        """For a table in LaTeX."""
+        field = self.symmetry.row_latex()
+        return (*field, brief(self.mu), brief(self.expression), tex(self.label))
+
+    def _repr_latex_(self) -> str:
+        field, mu, law, label = self.row_latex()
+        return block([("X", field), (r"\mu", mu), ("I_H", rf"{law}\quad({label})")])
 
     def to_dict(self) -> dict[str, Any]:
         """For machines."""

@@ -9,10 +9,11 @@ from typing import Any
 
 import sympy as sp
 
-from taut.text import aligned
+from taut.model.latex import array, block, brief, formula, latex, listed
+from taut.text import aligned, counted, tex
 
 WIDTH = 100  # of a line
-DOT = "_dot"  # how names of velocities end
+SHOWN = 24  # laws that a notebook shows
 
 
 @dataclass(frozen=True)
@@ -74,12 +75,7 @@ class Law:
 
     def latex(self) -> str:
         """For a paper."""
-        dotted = {
-            s: _dotted(s.name.removesuffix(DOT))
-            for s in self.expression.free_symbols
-            if s.name.endswith(DOT)
-        }
-        return sp.latex(self.expression, symbol_names=dotted)
+        return latex(self.expression)
 
     def to_dict(self) -> dict[str, Any]:
         """For machines."""
@@ -99,19 +95,17 @@ class Law:
         }
 
     def _repr_latex_(self) -> str:
-        return f"${self.latex()}$"
+        rows = [(brief(self.expression), tex("const"))]
+        if self.symmetry is not None:
+            s = self.symmetry
+            rows += [(r"\xi_0,\ \xi", f"{brief(s.xi0)},\\ {listed(s.xi)}"), ("G", brief(s.gauge))]
+        return block(rows, self.kind + (f", {self.condition}" if self.condition else ""))
 
     def __str__(self) -> str:
         return str(self.expression)
 
     def __repr__(self) -> str:
         return f"Law({self.kind}: {self.expression})"
-
-
-def _dotted(name: str) -> str:
-    """A velocity: the dot is over the letter, not over its index."""
-    letter, _, index = sp.latex(sp.Symbol(name)).partition("_")
-    return rf"\dot{{{letter}}}" + (f"_{index}" if index else "")
 
 
 class Laws(list):
@@ -162,10 +156,28 @@ class Laws(list):
             return ", proved by normal form"
         return f", {formal} proved by normal form, the rest at random points modulo primes"
 
-    def __str__(self) -> str:
-        told = fill(self.complete, WIDTH, break_on_hyphens=False)
+    def _count(self) -> str:
+        """How many there are."""
         if not self:
-            return f"no laws\n{told}"
+            return "no laws"
+        return f"{counted(len(self), 'law')}, {self.rank} independent{self._proofs()}"
+
+    def _told(self) -> str:
+        return fill(self.complete, WIDTH, break_on_hyphens=False)
+
+    def __str__(self) -> str:
         rows = [(law.kind, str(law.expression), law.condition) for law in self]
-        count = f"{len(self)} law{'s'[: len(self) > 1]}, {self.rank} independent{self._proofs()}"
-        return "\n".join([*aligned(rows), count, told])
+        return "\n".join([*(aligned(rows) if rows else []), self._count(), self._told()])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_latex_(self) -> str:
+        rows = [
+            (tex(x.kind), f"I_{{{i}}} = {brief(x.expression)}", tex(x.condition))
+            for i, x in enumerate(self[:SHOWN], 1)
+        ]
+        rest = [f"and {len(self) - SHOWN} more"] if len(self) > SHOWN else []
+        told = [*rest, self._count(), *self._told().splitlines()]
+        above = [array(rows)] if rows else []
+        return formula(array([(x,) for x in (*above, *map(tex, told))]))

@@ -64,8 +64,9 @@ class Forms:
 
     def __init__(self, dynamics: Dynamics, ring: Ring) -> None:
         self.dynamics, self.ring = dynamics, ring
-        names = [str(x) for x in (*dynamics.state, t, *dynamics.parameters)]
-        self.symbols = dict(zip((*dynamics.state, t, *dynamics.parameters), names, strict=True))
+        own = (*dynamics.state, t, *dynamics.parameters)
+        names = [f"_x{i}" for i in range(len(own))]  # FLINT knows ASCII only, and no θ
+        self.symbols = dict(zip(own, names, strict=True))
         names += [f"_r{i}" for i in range(len(ring.roots))]
         names += [f"_e{i}" for i in range(len(ring.exponents.basis))]
         for i in range(len(ring.angles.basis)):

@@ -77,6 +77,9 @@ class Specials(list):
         super().__init__(found)
         self.tried, self.searched = tried, searched
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def __str__(self) -> str:
         many = f"{len(self)} special case{'s'[: len(self) > 1]}"
         count = many if self else "nothing special"

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 import sympy as sp
 
 from taut.errors import InputError
-from taut.laws.law import Law
-from taut.text import aligned
+from taut.laws.law import SHOWN, WIDTH, Law
+from taut.model import t
+from taut.model.latex import array, block, brief, formula, latex
+from taut.text import aligned, tex
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +52,15 @@ class NoetherSymmetry:
     def row(self) -> tuple[str, ...]:
         """For a table."""
         return (self.law.kind, self.field, str(self.gauge), str(self.law.expression))
+
+    def row_latex(self) -> tuple[str, ...]:
+        """For a table in LaTeX."""
+        field = operator_latex((t, *self.coordinates), (self.xi0, *self.xi))
+        return (tex(self.law.kind), field, brief(self.gauge), brief(self.law.expression))
+
+    def _repr_latex_(self) -> str:
+        _, field, gauge, law = self.row_latex()
+        return block([("X", field), ("G", gauge), (law, tex("const"))], self.law.kind)
 
     def to_dict(self) -> dict[str, Any]:
         """For machines."""
@@ -94,6 +106,13 @@ class LieSymmetry:
         """For a table."""
         return (self.field,)
 
+    def row_latex(self) -> tuple[str, ...]:
+        """For a table in LaTeX."""
+        return (operator_latex((t, *self.coordinates), (self.xi0, *self.xi)),)
+
+    def _repr_latex_(self) -> str:
+        return block([("X", self.row_latex()[0])])
+
     def to_dict(self) -> dict[str, Any]:
         """For machines."""
         return {
@@ -133,6 +152,17 @@ class Symmetries(list):
         lines = aligned([self.head, *(x.row() for x in self)], head=True)
         return "\n".join(lines) + f"\n{len(self)} in all; {self.complete}"
 
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_latex_(self) -> str:
+        if not self:
+            return formula(tex(str(self)))
+        rows = [x.row_latex() for x in self[:SHOWN]]
+        rest = [f"and {len(self) - SHOWN} more"] if len(self) > SHOWN else []
+        told = [*rest, *wrap(f"{len(self)} in all; {self.complete}", WIDTH)]
+        return formula(array([(array(rows, self.head),), *((tex(x),) for x in told)]))
+
 
 def operator(names: Sequence[str], parts: Sequence[sp.Expr]) -> str:
     """Σ part ∂name."""
@@ -145,6 +175,18 @@ def operator(names: Sequence[str], parts: Sequence[sp.Expr]) -> str:
         else:
             word = f"({e}) ∂{name}" if e.is_Add else f"{e} ∂{name}"
         words.append(word)
+    return " + ".join(words).replace("+ -", "- ") or "0"
+
+
+def operator_latex(symbols: Sequence[sp.Symbol], parts: Sequence[sp.Expr]) -> str:
+    """Σ part ∂symbol, as a formula."""
+    words = []
+    for symbol, e in zip(symbols, parts, strict=True):
+        if e != 0:
+            factor = {1: "", -1: "-"}.get(e)
+            if factor is None:
+                factor = rf"\left({brief(e)}\right)" if e.is_Add else brief(e)
+            words.append(rf"{factor}\,\partial_{{{latex(symbol)}}}")
     return " + ".join(words).replace("+ -", "- ") or "0"
 
 

@@ -24,6 +24,7 @@ from taut.kernel.step_code import PAR
 from taut.march.call import call_steps
 from taut.march.charts import best_chart
 from taut.march.loop import COUNT, OK
+from taut.text import counted
 
 if TYPE_CHECKING:
     from taut.march.trajectory import Trajectory
@@ -32,7 +33,7 @@ EPS = np.finfo(float).eps
 MOST = 1 << 23  # numbers in the inner states that are set up at once
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class States:
     """States at given times: t, q, v, p as in a trajectory, or one state."""
 
@@ -43,6 +44,13 @@ class States:
 
     def __len__(self) -> int:
         return np.size(self.t)
+
+    def __repr__(self) -> str:
+        if np.ndim(self.t) == 0 and self.q.ndim == 1:
+            with np.printoptions(precision=6, threshold=8):
+                return f"State: t = {self.t:g}, q = {self.q}, v = {self.v}"
+        span = f", t = {np.min(self.t):g} … {np.max(self.t):g}" if len(self) else ""
+        return f"States: {len(self)} of {counted(self.q.shape[-1], 'coordinate')}{span}"
 
 
 def states_at(run: Trajectory, t: Any) -> States:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from taut.cite import Citations, cite
 from taut.fields.mesh import Mesh
 from taut.lie import SE3, SO3
 from taut.march.field_values import FieldValues
@@ -18,6 +19,9 @@ from taut.methods.fields.base import Scheme
 VIEWS = {
     "certificate": "taut.diagnose.field_certificate:certify",
     "plot": "taut.show.field_plots:plot",
+    "report": "taut.show.report:report",
+    "animate": "taut.show.animation:animate",
+    "card": "taut.show.card:field_card",
 }
 
 
@@ -174,6 +178,22 @@ class FieldTrajectory:
         """
         return _view("plot")(self, **options)
 
+    def report(self, path: str | Path, *, title: str | None = None) -> Path:
+        """Write a page with the certificate, an animation, curves and the model: one HTML file."""
+        return _view("report")(self, path, title=title)
+
+    def animate(self, path: str | Path | None = None, **options: Any) -> Any:
+        """An animation that shows itself in a notebook, or a file: .html, .mp4, .gif, .webm.
+
+        Options: ``speed`` (time of the run per second), ``seconds`` and ``fps`` of a film, ``span``
+        (first and last time); see `taut.show.animation.animate`.
+        """
+        return _view("animate")(self, path, **options)
+
+    def cite(self) -> Citations:
+        """The references of what this run used: prints as a list, ``.bibtex()`` for a paper."""
+        return cite(self)
+
     def continue_(self, duration: float, *, progress: Any = None) -> FieldTrajectory:
         """Go on from the last state; bit-identical to one long run."""
         from taut.march.fields import continued
@@ -194,6 +214,9 @@ class FieldTrajectory:
 
     def __len__(self) -> int:
         return len(self.t)
+
+    def _repr_html_(self) -> str:
+        return _view("card")(self)
 
     def __repr__(self) -> str:
         return (

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,14 +23,14 @@ from taut.march.statics.newton import Newton
 from taut.march.statics.result import Equilibrium
 from taut.march.statics.solve import as_mesh
 from taut.march.statics.stability import slowest
-from taut.text import aligned
+from taut.text import Sheet
 
 KINDS = {"bending": (0, 2), "torsion": (1,), "stretch": (4,), "shear": (3, 5)}
 GROWS = 1e-6  # Re s over |s| of a motion that grows
 
 
-@dataclass(frozen=True, eq=False)
-class Modes:
+@dataclass(frozen=True, eq=False, repr=False)
+class Modes(Sheet):
     """Natural motions e^{st}, the slowest first.
 
     Attributes
@@ -118,14 +118,21 @@ class Modes:
             "stable": self.stable,
         }
 
-    def __str__(self) -> str:
+    head: ClassVar[bool] = True
+
+    def title(self) -> str:
+        """About what, and whether that is stable."""
+        verdict = "stable" if self.stable else "not stable: a motion grows"
+        return f"Modes about {self.about}: {verdict}"
+
+    def rows(self) -> list[list[str]]:
+        """The table."""
         plain = not np.any(self.rates)
         rows = [["mode", "Hz", "rad/s", *([] if plain else ["growth 1/s"]), "kind"]]
         for i, kind in enumerate(self.kinds):
             number = [f"{self.hertz[i]:.6g}", f"{self.frequencies[i]:.6g}"]
             rows.append([str(i + 1), *number, *([] if plain else [f"{self.rates[i]:.4g}"]), kind])
-        verdict = "stable" if self.stable else "not stable: a motion grows"
-        return "\n".join([f"Modes about {self.about}: {verdict}", *aligned(rows, head=True)])
+        return rows
 
 
 def modes(beam: Any, count: int = 10) -> Modes:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from taut.cite import Citations, cite
 from taut.kernel.compile import workshop
 from taut.march.loop import evaluate
 
@@ -28,6 +29,9 @@ COMPILED = 4000  # states from which on it pays to compile what is evaluated at 
 VIEWS = {
     "certificate": "taut.diagnose.certificate:certify",
     "plot": "taut.show.plots:plot",
+    "report": "taut.show.report:report",
+    "animate": "taut.show.animation:animate",
+    "card": "taut.show.card:card",
 }
 
 
@@ -225,7 +229,23 @@ class Trajectory:
         """Path, energy error and constraints in one Matplotlib figure."""
         return _view("plot")(self, **options)
 
+    def report(self, path: str | Path, *, title: str | None = None) -> Path:
+        """Write a page with the certificate, an animation, curves and the model: one HTML file."""
+        return _view("report")(self, path, title=title)
+
+    def animate(self, path: str | Path | None = None, **options: Any) -> Any:
+        """An animation that shows itself in a notebook, or a file: .html, .mp4, .gif, .webm.
+
+        Options: ``speed`` (time of the run per second), ``seconds`` and ``fps`` of a film, ``span``
+        (first and last time); see `taut.show.animation.animate`.
+        """
+        return _view("animate")(self, path, **options)
+
     # ---- going on, and keeping ---------------------------------------------------------------
+
+    def cite(self) -> Citations:
+        """The references of what this run used: prints as a list, ``.bibtex()`` for a paper."""
+        return cite(self)
 
     def continue_(self, duration: float, *, progress: Any = None) -> Trajectory:
         """Go on from the last state; bit-identical to one long run."""
@@ -274,6 +294,9 @@ class Trajectory:
             [self.ending.setbacks[index]],
         )
         return replace(self, q=self.q[index], v=self.v[index], p=self.p[index], ending=end)
+
+    def _repr_html_(self) -> str:
+        return _view("card")(self)
 
     def __repr__(self) -> str:
         many = f"{self.batch} trajectories, " if self.batch else ""

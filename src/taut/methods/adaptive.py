@@ -48,7 +48,7 @@ class Adaptive(Wrapped):
     name: ClassVar[str] = "adaptive"
     symplectic: ClassVar[bool] = False
     symmetric: ClassVar[bool] = True
-    source: ClassVar[str] = "Hairer & Söderlind 2005"
+    references: ClassVar[tuple[str, ...]] = ("hairer2005",)
 
     def __post_init__(self) -> None:
         base = method_of(self.base)

@@ -55,7 +55,9 @@ if TYPE_CHECKING:
 
 import numpy as np
 
+from taut.cite import Sourced
 from taut.errors import InputError
+from taut.text import table
 
 Vector = Any  # a CasADi SX column; methods only add, scale and pass it on
 
@@ -169,8 +171,8 @@ class Step(Protocol):
 
 
 @dataclass(frozen=True)
-class Method(ABC):
-    """A one-step method: its mathematics, its claims (verified by the tests) and its source.
+class Method(Sourced, ABC):
+    """A one-step method: its mathematics, its claims (verified by the tests), its references.
 
     The claims are class attributes; a method's options are dataclass fields.
     """
@@ -187,7 +189,6 @@ class Method(ABC):
     substeps: ClassVar[tuple[float, ...]] = (1.0,)  # a step is the program with h times each
     pace: ClassVar[Any] = None  # the expression that steps are to be proportional to, if they vary
     general: ClassVar[bool] = True  # serves every system, not only those of a special form
-    source: ClassVar[str]
 
     @abstractmethod
     def program(self, step: Step) -> None:
@@ -221,6 +222,21 @@ class Method(ABC):
             str(getattr(self, f.name)) for f in fields(self) if getattr(self, f.name) != f.default
         ]
         return f"{self.name} ({', '.join(changed)})" if changed else self.name
+
+    def claims(self) -> list[tuple[str, str]]:
+        """What it is said to do, and where it is from: rows of a table."""
+        words = {True: "yes", False: "no"}
+        return [
+            ("order", str(self.order)),
+            ("symplectic", words[self.symplectic]),
+            ("symmetric", words[self.symmetric]),
+            ("keeps g = 0", words[self.keeps_constraints]),
+            ("keeps the energy", words[self.keeps_energy]),
+            ("source", self.source),
+        ]
+
+    def _repr_html_(self) -> str:
+        return table(self.claims(), self.label)
 
     def tables(self, mechanics: Any, parameters: np.ndarray, h: float) -> dict[str, np.ndarray]:
         """The numbers that `program` asks for as tables, for this step size.
@@ -309,6 +325,10 @@ class Wrapped(Method):
 
     def program(self, step: Step) -> None:
         self.inner.program(step)
+
+    @property
+    def cited(self) -> tuple[str, ...]:
+        return (*self.references, *self.inner.cited)
 
     def fitted(self, system: System, values: Mapping[str, float]) -> Method:
         inner = self.inner.fitted(system, values)

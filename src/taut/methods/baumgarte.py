@@ -43,7 +43,7 @@ class Baumgarte(Method):
     symplectic: ClassVar[bool] = False
     symmetric: ClassVar[bool] = False
     keeps_constraints: ClassVar[bool] = False
-    source: ClassVar[str] = "Baumgarte 1972"
+    references: ClassVar[tuple[str, ...]] = ("baumgarte1972", "ascher1994")
 
     def __post_init__(self) -> None:
         for rate in ("alpha", "beta"):
@@ -55,6 +55,11 @@ class Baumgarte(Method):
             object.__setattr__(self, rate, value)
         if not isinstance(self.base, ExplicitRK):
             object.__setattr__(self, "base", ExplicitRK(self.base))
+
+    @property
+    def cited(self) -> tuple[str, ...]:
+        assert isinstance(self.base, ExplicitRK)
+        return (*self.references, *self.base.cited)
 
     @property
     def order(self) -> int:  # type: ignore[override]

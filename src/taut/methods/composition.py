@@ -11,7 +11,8 @@ The smaller Σ |γᵢ|, the smaller the error as a rule; the default has the sma
 Some γᵢ are negative (they must be, above order 2), so forces that dissipate are undone for part of
 every step: compositions are meant for conservative systems.
 
-Source: Hairer, Lubich & Wanner 2006, II.4 and V.3.2, and the coefficients of their GniCodes.
+Source: Hairer, Lubich & Wanner 2006, II.4 and V.3.2, and the coefficients of their GniCodes; 1034:
+Sofroniou & Spaletta 2005, Optim. Methods Softw. 20, 597.
 """
 
 from __future__ import annotations
@@ -77,6 +78,15 @@ with mp.workdps(DIGITS):
             "0.48632639368142264147037913293721",
         ),
     }  # fmt: skip
+ORIGIN = {  # of the coefficients, where it is known
+    "43": "yoshida1990",
+    "45": "suzuki1990",
+    "67": "yoshida1990",
+    "815": "mclachlan1995",
+    "817": "kahan1997",
+    "1033": "kahan1997",
+    "1034": "sofroniou2005",
+}
 BEST = {4: "45", 6: "69", 8: "817", 10: "1034"}
 
 
@@ -106,7 +116,6 @@ class Composition(Wrapped):
 
     name: ClassVar[str] = "composition"
     symmetric: ClassVar[bool] = True
-    source: ClassVar[str] = "Hairer, Lubich & Wanner 2006, II.4 and V.3.2"
 
     def __post_init__(self) -> None:
         base = method_of(self.base)
@@ -135,6 +144,11 @@ class Composition(Wrapped):
         """The method that is composed."""
         assert isinstance(self.base, Method)
         return self.base
+
+    @property
+    def references(self) -> tuple[str, ...]:  # type: ignore[override]
+        origin = ORIGIN.get(str(self.scheme))
+        return ("hairer2006, II.4 and V.3.2", *([origin] if origin else []))
 
     @property
     def substeps(self) -> tuple[float, ...]:  # type: ignore[override]

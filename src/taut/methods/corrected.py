@@ -82,7 +82,7 @@ class Corrected(Wrapped):
     name: ClassVar[str] = "corrected"
     symplectic: ClassVar[bool] = False
     keeps_energy: ClassVar[bool] = False
-    source: ClassVar[str] = "Shang, Guo & Mei 2008; Hairer, Lubich & Wanner 2006, IV.4 and V.4.1"
+    references: ClassVar[tuple[str, ...]] = ("shang2008", "hairer2006, IV.4 and V.4.1")
 
     def __post_init__(self) -> None:
         base = method_of(self.base)

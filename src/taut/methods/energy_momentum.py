@@ -73,7 +73,7 @@ class EnergyMomentum(Method):
     symplectic: ClassVar[bool] = False
     symmetric: ClassVar[bool] = True
     keeps_energy: ClassVar[bool] = True
-    source: ClassVar[str] = "Gonzalez 1996, 1999"
+    references: ClassVar[tuple[str, ...]] = ("gonzalez1996", "gonzalez1999")
 
     def __post_init__(self) -> None:
         given = () if self.invariants is None else self.invariants

@@ -28,7 +28,7 @@ class SymplecticEuler(Method):
     symplectic: ClassVar[bool] = False
     symmetric: ClassVar[bool] = False
     keeps_constraints: ClassVar[bool] = False
-    source: ClassVar[str] = "Hairer, Lubich & Wanner 2006, I.1"
+    references: ClassVar[tuple[str, ...]] = ("hairer2006, I.1",)
 
     def program(self, step: Step) -> None:
         v, rate = reduced_euler(step)

@@ -28,6 +28,10 @@ from taut.errors import InputError, UnknownName
 from taut.methods.base import Method, Step, Vector, moment, weighted
 from taut.methods.explicit_tableaux import TABLEAUX, full, order_of
 
+REFERENCES = {
+    "dopri5": ("dormand1980", "hairer1993, II.5"),
+    "dop853": ("hairer1993, II.5 and II.10",),
+}
 Level = Callable[[Step, Vector, Vector, Vector, Any], Vector]
 
 
@@ -51,7 +55,6 @@ class ExplicitRK(Method):
     symplectic: ClassVar[bool] = False
     symmetric: ClassVar[bool] = False
     keeps_constraints: ClassVar[bool] = False
-    source: ClassVar[str] = "Hairer, Nørsett & Wanner 1993"
 
     def __post_init__(self) -> None:
         if isinstance(self.tableau, str):
@@ -65,6 +68,10 @@ class ExplicitRK(Method):
     @property
     def name(self) -> str:  # type: ignore[override]
         return self.tableau if isinstance(self.tableau, str) else "explicit-rk"
+
+    @property
+    def references(self) -> tuple[str, ...]:  # type: ignore[override]
+        return REFERENCES.get(self.name, ("hairer1993, II.1",))
 
     @property
     def label(self) -> str:

@@ -51,7 +51,7 @@ class GeneralizedAlpha(Method):
     order: ClassVar[int] = 2
     symplectic: ClassVar[bool] = False
     symmetric: ClassVar[bool] = False
-    source: ClassVar[str] = "Chung & Hulbert 1993; Arnold & Brüls 2007"
+    references: ClassVar[tuple[str, ...]] = ("chung1993", "arnold2007", "lunk2006")
 
     def __post_init__(self) -> None:
         rho = number("rho", self.rho, "a spectral radius between 0 and 1")

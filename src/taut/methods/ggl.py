@@ -49,7 +49,7 @@ class GGL(Method):
     name: ClassVar[str] = "ggl"
     symplectic: ClassVar[bool] = False
     symmetric: ClassVar[bool] = False
-    source: ClassVar[str] = "Gear, Leimkuhler & Gupta 1985; Hairer & Wanner 1996"
+    references: ClassVar[tuple[str, ...]] = ("gear1985", "hairer1989", "hairer1996, VII.4")
 
     def __post_init__(self) -> None:
         checked_stages(self.stages, 1)

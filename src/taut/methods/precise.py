@@ -55,7 +55,7 @@ class PreciseElement(Method):
     symplectic: ClassVar[bool] = True
     symmetric: ClassVar[bool] = True
     general: ClassVar[bool] = False
-    source: ClassVar[str] = "Zhong & Williams 1994"
+    references: ClassVar[tuple[str, ...]] = ("zhong1994", "zhong2006")
 
     def __post_init__(self) -> None:
         put = object.__setattr__

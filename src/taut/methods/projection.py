@@ -37,7 +37,7 @@ class Projected(Wrapped):
     keeps_constraints: ClassVar[bool] = True
     keeps_hidden: ClassVar[bool] = True
     keeps_energy: ClassVar[bool] = False
-    source: ClassVar[str] = "Hairer, Lubich & Wanner 2006, IV.4 and VII.1"
+    references: ClassVar[tuple[str, ...]] = ("hairer2006, IV.4 and VII.1",)
 
     def __post_init__(self) -> None:
         base = method_of(self.base)

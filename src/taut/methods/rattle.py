@@ -26,7 +26,7 @@ class Rattle(Method):
     order: ClassVar[int] = 2
     symplectic: ClassVar[bool] = True
     symmetric: ClassVar[bool] = True
-    source: ClassVar[str] = "Andersen 1983; Jay 1996"
+    references: ClassVar[tuple[str, ...]] = ("andersen1983", "jay1996")
 
     def program(self, step: Step) -> None:
         t, t1, h, q, p = step.t, step.t1, step.h, step.q, step.p

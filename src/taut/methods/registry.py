@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from taut.cite import found
 from taut.errors import InputError, UnknownName
 from taut.methods.base import Method
 
@@ -26,6 +27,7 @@ def register(name: str, method: Method) -> None:
         raise InputError("that cannot be a method's name", expected="a word", received=repr(name))
     if not isinstance(method, Method):
         raise _no_method(method)
+    found(method.cited)  # a reference that is not known is said here, not after the run
     taken = CATALOGUE.get(name, method)
     anew = type(taken).__qualname__ == type(method).__qualname__ and type(taken) is not type(method)
     if taken != method and not anew:  # a class that is defined again, in a notebook say, may

@@ -10,14 +10,14 @@ the multipliers Λⱼ and the conditions g = 0:
 With âᵢⱼ = bⱼ(1 − aⱼᵢ/bᵢ) and ãᵢⱼ = b̃ⱼ(1 − āⱼᵢ/bᵢ) the step is symplectic on the manifold.  Λ_r
 enters p₁ only and is what makes it tangent.
 
-* `GaussLobatto`: s Gauss stages, s + 1 Lobatto nodes; order 2s (Jay 1998).
+* `GaussLobatto`: s Gauss stages, s + 1 Lobatto nodes; order 2s (Jay 2007).
 * `LobattoPair`: stages and nodes are the s Lobatto points, IIIA for q and IIIB for p; order 2s − 2
   (Jay 1996); s = 2 is RATTLE.
 * `SymplecticRK`: any symplectic tableau, nodes 0 and 1 only: the three-step composition of CQ,
   order 2.
 
 Source: Jay 1996, SIAM J. Numer. Anal. 33, 368 (IIIA–IIIB); Jay 1998, SIAM J. Sci. Comput. 20, 416
-(SPARK); CQ 2004.
+(SPARK); Jay 2007, J. Comput. Appl. Math. 204, 56 (Gauss–Lobatto); CQ 2004.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class GaussLobatto(_Spark):
 
     name: ClassVar[str] = "gauss-lobatto"
     symmetric: ClassVar[bool] = True
-    source: ClassVar[str] = "Jay 1998"
+    references: ClassVar[tuple[str, ...]] = ("jay1998", "jay2007")
 
     def __post_init__(self) -> None:
         checked_stages(self.stages, 1)
@@ -152,7 +152,7 @@ class LobattoPair(_Spark):
 
     name: ClassVar[str] = "lobatto"
     symmetric: ClassVar[bool] = True
-    source: ClassVar[str] = "Jay 1996"
+    references: ClassVar[tuple[str, ...]] = ("jay1996",)
 
     def __post_init__(self) -> None:
         checked_stages(self.stages, 2)
@@ -181,7 +181,7 @@ class SymplecticRK(_Spark):
 
     name: ClassVar[str] = "symplectic-rk"
     order: ClassVar[int] = 2
-    source: ClassVar[str] = "CQ 2004"
+    references: ClassVar[tuple[str, ...]] = ("cq2004",)
 
     def __post_init__(self) -> None:
         a, b = self._arrays

@@ -115,7 +115,6 @@ class TimeElement(Method):
     name: ClassVar[str] = "time-element"
     symplectic: ClassVar[bool] = True
     symmetric: ClassVar[bool] = True
-    source: ClassVar[str] = "Zhong & Gao 2006"
 
     def __post_init__(self) -> None:
         k = self.degree
@@ -150,6 +149,11 @@ class TimeElement(Method):
         """The quadrature's family and its number of points."""
         own = {"gauss": ("gauss", self.degree), "lobatto": ("lobatto", self.degree + 1)}
         return (own | QUADRATURES)[self.quadrature]
+
+    @property
+    def references(self) -> tuple[str, ...]:  # type: ignore[override]
+        higher = ("marsden2001, 2.2.6", "oberblobaum2015") if self.degree > 1 else ()
+        return ("zhong2006", *higher)
 
     @property
     def order(self) -> int:  # type: ignore[override]

@@ -29,7 +29,7 @@ class ImplicitTrapezoid(Method):
     order: ClassVar[int] = 2
     symplectic: ClassVar[bool] = False
     symmetric: ClassVar[bool] = False
-    source: ClassVar[str] = "Ascher & Petzold 1998; Gear, Leimkuhler & Gupta 1985"
+    references: ClassVar[tuple[str, ...]] = ("ascher1998, 9.3 and 10.1", "gear1985")
 
     def program(self, step: Step) -> None:
         h, t1 = step.h, step.t1

@@ -1,9 +1,20 @@
 """What moves: systems as symbolic sums of terms, with no step size anywhere."""
 
+from taut.model.drawing import Drawing
 from taut.model.equations import Equations
 from taut.model.flow import Flow
 from taut.model.symbols import coordinates, momenta, t, velocities
 from taut.model.system import System
 from taut.model.terms import Term
 
-__all__ = ["Equations", "Flow", "System", "Term", "coordinates", "momenta", "t", "velocities"]
+__all__ = [
+    "Drawing",
+    "Equations",
+    "Flow",
+    "System",
+    "Term",
+    "coordinates",
+    "momenta",
+    "t",
+    "velocities",
+]

@@ -15,13 +15,18 @@ from typing import TYPE_CHECKING
 
 import sympy as sp
 
+from taut.model.latex import block, brief, latex
 from taut.model.symbols import t
+from taut.text import tex
 
 if TYPE_CHECKING:
     from taut.model.system import System
 
 
-@dataclass(frozen=True)
+LINES = 24  # that a notebook shows
+
+
+@dataclass(frozen=True, repr=False)
 class Equations:
     """Both forms of the equations of motion.
 
@@ -45,17 +50,25 @@ class Equations:
 
     def latex(self) -> str:
         """All equations as one LaTeX ``aligned`` block."""
-        rows = []
-        if self.lagrangian is not None:
-            rows.append(r"L &= " + sp.latex(self.lagrangian))
-        if self.hamiltonian is not None:
-            rows.append(r"H &= " + sp.latex(self.hamiltonian))
-        for equation in (*self.euler_lagrange, *self.canonical, *self.constraints):
-            rows.append(sp.latex(equation.lhs) + " &= " + sp.latex(equation.rhs))
+        rows = [f"{latex(left)} &= {latex(right)}" for left, right in self._rows()]
         return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
 
+    def _rows(self) -> list[tuple[sp.Expr, sp.Expr]]:
+        """Left and right sides of all of them."""
+        named = ((sp.Symbol("L"), self.lagrangian), (sp.Symbol("H"), self.hamiltonian))
+        rows = [(letter, e) for letter, e in named if e is not None]
+        equations = (*self.euler_lagrange, *self.canonical, *self.constraints)
+        return [*rows, *((x.lhs, x.rhs) for x in equations)]
+
     def _repr_latex_(self) -> str:
-        return f"$\\displaystyle {self.latex()}$"
+        rows = self._rows()
+        shown = [(brief(left), brief(right)) for left, right in rows[:LINES]]
+        if len(rows) > LINES:
+            shown.append(("", tex(f"and {len(rows) - LINES} more: print them, or take .latex()")))
+        return block(shown)
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         parts = []

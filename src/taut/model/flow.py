@@ -10,6 +10,8 @@ from typing import Any
 import sympy as sp
 
 from taut.errors import ModelError, listed
+from taut.model.drawing import Drawing
+from taut.model.shown import flow_latex
 from taut.model.symbols import scalar, t
 from taut.model.system import System
 from taut.model.terms import whole
@@ -23,6 +25,8 @@ class Flow:
     variables : sequence of Symbol
     rhs : sequence of Expr, or mapping variable → Expr
         f; every other symbol in it is a parameter, but for ``taut.t``.
+    drawing : Drawing, optional
+        How it looks in plots, reports and animations; see `taut.Drawing`.
 
     Examples
     --------
@@ -32,7 +36,13 @@ class Flow:
     Flow: 2 variables
     """
 
-    def __init__(self, variables: Sequence[sp.Symbol], rhs: Sequence[Any] | Mapping) -> None:
+    def __init__(
+        self,
+        variables: Sequence[sp.Symbol],
+        rhs: Sequence[Any] | Mapping,
+        *,
+        drawing: Drawing | None = None,
+    ) -> None:
         self.variables = tuple(
             scalar(x, "a variable of a flow") for x in listed("variables", variables)
         )
@@ -73,6 +83,9 @@ class Flow:
             )
             for x, v in zip(rhs, self.variables, strict=True)
         )
+        self.drawing = drawing
+        if drawing is not None:
+            _ = self.system  # a drawing that does not fit is refused here, where it was given
 
     @cached_property
     def parameters(self) -> tuple[sp.Symbol, ...]:
@@ -87,6 +100,7 @@ class Flow:
             self.variables,
             [whole("flow", self.variables, self.rhs)],
             parameters=[s.name for s in self.parameters],
+            drawing=self.drawing,
         )
         made.flow = self
         return made
@@ -111,6 +125,9 @@ class Flow:
                 received=str(e)[:120],
             )
         return e.xreplace({s: own[s.name] for s in e.free_symbols})
+
+    def _repr_latex_(self) -> str:
+        return flow_latex(self)
 
     def __repr__(self) -> str:
         count = f"Flow: {len(self.variables)} variable{'s'[: len(self.variables) > 1]}"

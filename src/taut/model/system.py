@@ -14,7 +14,9 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from taut.errors import InputError, ModelError, UnknownName, number
+from taut.model.drawing import Drawing, drawing_of
 from taut.model.equations import Equations, derive
+from taut.model.shown import system_latex
 from taut.model.symbols import (
     Vocabulary,
     momenta as momenta_of,
@@ -23,6 +25,7 @@ from taut.model.symbols import (
     velocities as velocities_of,
 )
 from taut.model.terms import Term, whole
+from taut.text import counted
 
 SHARED = "one finite number (all trajectories of a batch share it)"
 _FORMS = ("mass", "kinetic", "lagrangian", "hamiltonian")
@@ -53,8 +56,8 @@ class System:
         Generalised forces f(q, q̇, t): one per coordinate, or {coordinate: force}.
     parameters : mapping name → default value, or sequence of names
         Symbols whose values are set per run; ``None`` for one without a default.
-    drawing : object, optional
-        How to draw the system; kept for plots and reports.
+    drawing : Drawing, optional
+        How the system looks in plots, reports and animations; see `taut.Drawing`.
 
     Examples
     --------
@@ -78,7 +81,7 @@ class System:
         constraints: Sequence[Any] | Mapping[str, Any] = (),
         forces: Sequence[Any] | Mapping[Any, Any] | None = None,
         parameters: Mapping[Any, float | None] | Sequence[Any] | None = None,
-        drawing: Any = None,
+        drawing: Drawing | None = None,
     ) -> None:
         words = self._words(coordinates, velocities, momenta, parameters)
         given: dict[str, Any] = dict(
@@ -123,7 +126,7 @@ class System:
         terms: Sequence[Term],
         *,
         parameters: Mapping[Any, float | None] | Sequence[Any] | None = None,
-        drawing: Any = None,
+        drawing: Drawing | None = None,
     ) -> System:
         """A system as a sum of terms, each one expression mapped over many instances.
 
@@ -303,9 +306,9 @@ class System:
                 received=str(expr)[:120],
             )
 
-    def _finish(self, terms: list[Term], drawing: Any) -> None:
+    def _finish(self, terms: list[Term], drawing: Drawing | None) -> None:
         self.terms = tuple(terms)
-        self.drawing = drawing
+        self.drawing = drawing_of(drawing, self)
         names: list[str] = []
         for term in terms:
             if term.kind == "constraint":
@@ -450,11 +453,9 @@ class System:
 
     time = t
 
-    def read(self, expression: Any) -> sp.Expr:
+    def read(self, expression: Any, where: str = "the expression") -> sp.Expr:
         """An expression, or the one of a `Law`, in the system's own symbols; others are errors."""
-        return self._vocabulary.read(
-            getattr(expression, "expression", expression), "the expression"
-        )
+        return self._vocabulary.read(getattr(expression, "expression", expression), where)
 
     def parameter_symbols(self, values: Mapping[str, float]) -> dict[sp.Symbol, float]:
         """Symbols of the parameters with their values."""
@@ -503,18 +504,14 @@ class System:
         return derive(self)
 
     def _repr_latex_(self) -> str:
-        return self.equations()._repr_latex_()
+        return system_latex(self) if self.flow is None else self.flow._repr_latex_()
 
     def __repr__(self) -> str:
-        def count(k: int, one: str, many: str) -> str:
-            return f"{k} {one if k == 1 else many}"
-
-        free = self.n - self.c
         return "System: " + ", ".join(
             (
-                count(self.n, "coordinate", "coordinates"),
-                count(self.c, "constraint", "constraints"),
-                count(free, "degree of freedom", "degrees of freedom"),
+                counted(self.n, "coordinate"),
+                counted(self.c, "constraint"),
+                counted(self.n - self.c, "degree of freedom", "degrees of freedom"),
             )
         )
 

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from taut.model.drawing import Drawing
+from taut.text import aligned, table
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -59,7 +63,7 @@ class Fact:
     raw: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Problem:
     """A model, a start, sensible settings, and known facts.
 
@@ -122,6 +126,25 @@ class Problem:
             del settings["step"], settings["method"]
         return simulate(self.system, **{**settings, **changes})
 
+    def _rows(self) -> list[tuple[str, str]]:
+        """What it is, in short."""
+        method = self.method if isinstance(self.method, str) else self.method.label
+        rows = [
+            ("system", repr(self.system)),
+            ("step, duration", f"{self.step:g}, {self.duration:g}"),
+            ("method", method),
+            ("parameters", ", ".join(f"{name} = {x:g}" for name, x in self.parameters.items())),
+            ("known facts", str(len(self.facts) + (self.exact is not None))),
+            ("source", self.source),
+        ]
+        return [row for row in rows if row[1]]
+
+    def __repr__(self) -> str:
+        return "\n".join([f"{self.name}: {self.title}", *aligned(self._rows())])
+
+    def _repr_html_(self) -> str:
+        return table(self._rows(), f"{self.name}: {self.title}")
+
     def changed(self, **parameters: float) -> Problem:
         """The same model and start with other parameter values.
 
@@ -130,3 +153,10 @@ class Problem:
         merged = {**self.parameters, **parameters}
         self.system.values(merged)  # unknown names and bad values are refused here
         return replace(self, parameters=merged, facts=(), exact=None, exact_multipliers=None)
+
+
+def hanging(*bobs: Sequence[Any]) -> Drawing:
+    """The drawing of masses that hang from the origin, each from the one before it."""
+    names = ["bob"] if len(bobs) == 1 else [f"{k}" for k in range(1, len(bobs) + 1)]
+    points = {"pivot": (0,) * len(bobs[0]), **dict(zip(names, bobs, strict=True))}
+    return Drawing(points, list(pairwise(points)))

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from taut.model import System, coordinates, t
+from taut.model import Drawing, System, coordinates, t
 from taut.problems.base import Fact, Problem
 
 SOURCE = "Test Set for IVP Solvers, caraxis (deTestSet, 21 digits)"
@@ -48,6 +48,11 @@ def car_axis() -> Problem:
             "axle": (xl - xr) ** 2 + (yl - yr) ** 2 - L**2,
         },
         parameters={"L": 1, "L0": 0.5, "M": 10, "eps": 0.01, "r": 0.1, "w": 10, "g": 1},
+        drawing=Drawing(
+            {"wheel": (0, 0), "other wheel": (xb, yb), "left": (xl, yl), "right": (xr, yr)},
+            [("left", "right"), ("wheel", "left", "spring"), ("other wheel", "right", "spring")],
+            trails=["left", "right"],
+        ),
     )
     return Problem(
         name="car-axis",

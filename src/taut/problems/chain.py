@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from taut.errors import InputError
 from taut.model import System, coordinates
-from taut.problems.base import Fact, Problem
+from taut.problems.base import Fact, Problem, hanging
 
 LINKS = 5
 SOURCE = "CQ 2004, section 4, continued to N links"
@@ -42,6 +42,7 @@ def chain(links: int = LINKS) -> Problem:
         potential=m * g * sum(y),
         constraints=rods,
         parameters={"m": 1, "l": 1, "g": 1},
+        drawing=hanging(*zip(x[1:], y[1:], strict=True)),
     )
     places = [(0.5, -tilt), *((0.0, -2 * tilt - i) for i in range(n - 1))]
     energy = -(2 * n - 1) * tilt - (n - 1) * (n - 2) / 2

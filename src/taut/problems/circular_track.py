@@ -13,8 +13,9 @@ Source: Arévalo 1995; solve_dae, examples/daes/arevalo.py.
 from __future__ import annotations
 
 import numpy as np
+import sympy as sp
 
-from taut.model import System, coordinates
+from taut.model import Drawing, System, coordinates
 from taut.problems.base import Fact, Problem
 
 SOURCE = "Arévalo 1995"
@@ -22,9 +23,13 @@ SOURCE = "Arévalo 1995"
 
 def circular_track() -> Problem:
     """The driven particle, t = 1 … 5."""
-    x, y = coordinates("x y")
+    x, y, s = coordinates("x y s")
     system = System(
-        [x, y], mass=[1, 1], forces=[2 * y, -2 * x], constraints={"track": x**2 + y**2 - 1}
+        [x, y],
+        mass=[1, 1],
+        forces=[2 * y, -2 * x],
+        constraints={"track": x**2 + y**2 - 1},
+        drawing=Drawing({"particle": (x, y)}, curves=[((sp.cos(s), sp.sin(s)), (s, 0, 2 * np.pi))]),
     )
     q0, v0 = (tuple(a.tolist()) for a in exact(1.0))
     return Problem(

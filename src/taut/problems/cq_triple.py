@@ -12,7 +12,7 @@ Source: CQ 2004, section 4 (step 0.12, 60 s).
 from __future__ import annotations
 
 from taut.model import System, coordinates
-from taut.problems.base import Fact, Problem
+from taut.problems.base import Fact, Problem, hanging
 
 SOURCE = "CQ 2004, section 4"
 REFERENCE = "Gauss-Lobatto of order 12, and DOP853 in angles; they agree to 3e-14"
@@ -31,6 +31,7 @@ def cq_triple() -> Problem:
             "lower rod": (x3 - x2) ** 2 + (y3 - y2) ** 2 - l**2,
         },
         parameters={"m": 1, "l": 1, "g": 1},
+        drawing=hanging((x1, y1), (x2, y2), (x3, y3)),
     )
     root = 3**0.5
     return Problem(

@@ -15,7 +15,7 @@ Source: computed from the two angle equations; two tolerances agree to 4e−13.
 from __future__ import annotations
 
 from taut.model import System, coordinates
-from taut.problems.base import Fact, Problem
+from taut.problems.base import Fact, Problem, hanging
 
 GRAVITY = 9.81
 SOURCE = "angle equations integrated with two tolerances that agree to 4e-13"
@@ -33,6 +33,7 @@ def double_pendulum() -> Problem:
             "lower rod": (x2 - x1) ** 2 + (y2 - y1) ** 2 - 1,
         },
         parameters={"g": GRAVITY},
+        drawing=hanging((x1, y1), (x2, y2)),
     )
     at_1 = (-0.585168391999, -0.810911803469, -1.444818849943, -1.321794461381)
     at_3 = (0.976976565891, 0.213346642111, 1.876250850682, -0.224038497913)

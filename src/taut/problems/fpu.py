@@ -16,10 +16,15 @@ Source: Hairer, Lubich & Wanner 2006, I.5.1 and XIII.
 
 from __future__ import annotations
 
-from taut.model import System, coordinates, velocities
+from itertools import pairwise
+
+import sympy as sp
+
+from taut.model import Drawing, System, coordinates, velocities
 from taut.problems.base import Fact, Problem
 
 OMEGA = 50.0
+APART = 3
 COMPUTED = "equations of the six masses, extrapolation with 40 digits, two step sizes"
 
 
@@ -34,6 +39,7 @@ def fpu() -> Problem:
         mass=[1] * 6,
         potential=stiff + ((x1 - x4) ** 4 + middle + (x3 + x6) ** 4) / 4,
         parameters={"omega": OMEGA},
+        drawing=_row(x),
     )
     oscillatory = sum(v**2 for v in velocities(x)[3:]) / 2 + stiff
     small = 1 / OMEGA
@@ -66,3 +72,13 @@ def fpu() -> Problem:
             ),
         ),
     )  # fmt: skip
+
+
+def _row(x) -> Drawing:
+    """The six masses between their walls, at rest three lengths apart."""
+    root = sp.sqrt(2)
+    shifts = [(x[i] + sign * x[3 + i]) / root for i in range(3) for sign in (-1, 1)]
+    masses = {f"{k}": (APART * k + shift, 0) for k, shift in enumerate(shifts, 1)}
+    points = {"wall": (0, 0), **masses, "other wall": (APART * (len(masses) + 1), 0)}
+    names = list(points)
+    return Drawing(points, [(a, b, "spring") for a, b in pairwise(names)], trails=[])

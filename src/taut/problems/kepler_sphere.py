@@ -23,7 +23,7 @@ import numpy as np
 import sympy as sp
 
 from taut.methods.adaptive import Adaptive
-from taut.model import System, coordinates, velocities
+from taut.model import Drawing, System, coordinates, velocities
 from taut.problems.base import Fact, Problem
 
 STRENGTH, FARTHEST, MOMENTUM = 1.0, 1.2, 0.2
@@ -40,6 +40,7 @@ def kepler_sphere() -> Problem:
         potential=-k * z / sp.sqrt(x**2 + y**2),
         constraints={"sphere": x**2 + y**2 + z**2 - 1},
         parameters={"k": STRENGTH},
+        drawing=_globe((x, y, z)),
     )
     far, near, quick = np.sin(FARTHEST), nearest(), MOMENTUM / np.sin(nearest())
     q0, v0 = (far, 0.0, np.cos(FARTHEST)), (0.0, MOMENTUM / far, 0.0)
@@ -64,6 +65,16 @@ def kepler_sphere() -> Problem:
             Fact("farthest point again, after a period", SOURCE, t=period(), q=q0, v=v0),
         ),
     )  # fmt: skip
+
+
+def _globe(place) -> Drawing:
+    """The mass, the pole, and circles of longitude and latitude."""
+    (s,) = coordinates("s,")
+    c, w, turn = sp.cos(s), sp.sin(s), (s, 0, 2 * np.pi)
+    half = sp.Rational(1, 2) * sp.sqrt(3)
+    curves = [((c, w, 0), turn), ((c, 0, w), turn), ((0, c, w), turn)]
+    curves += [((half * c, half * w, sign * sp.Rational(1, 2)), turn) for sign in (1, -1)]
+    return Drawing({"mass": place, "pole": (0, 0, 1)}, trails=["mass"], curves=curves)
 
 
 def eccentricity() -> float:

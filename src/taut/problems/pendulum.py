@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from taut.model import System, coordinates
-from taut.problems.base import Fact, Problem
+from taut.problems.base import Fact, Problem, hanging
 from taut.problems.elliptic import plane_angle
 
 GRAVITY = 9.81
@@ -33,6 +33,7 @@ def pendulum() -> Problem:
         potential=m * g * y,
         constraints={"rod": x**2 + y**2 - l**2},
         parameters={"m": 1, "l": 1, "g": GRAVITY},
+        drawing=hanging((x, y)),
     )
     at = "closed form, evaluated in extended precision"
     return Problem(

@@ -27,7 +27,7 @@ from __future__ import annotations
 import numpy as np
 
 from taut.model import System, coordinates
-from taut.problems.base import Fact, Problem
+from taut.problems.base import Fact, Problem, hanging
 from taut.problems.elliptic import plane_angle
 
 GRAVITY = 13.750371636040745655
@@ -44,6 +44,7 @@ def period_2_pendulum() -> Problem:
         potential=g * y,
         constraints={"rod": x**2 + y**2 - 1},
         parameters={"g": GRAVITY},
+        drawing=hanging((x, y)),
     )
     return Problem(
         name="period-2-pendulum",

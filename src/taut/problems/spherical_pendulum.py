@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from taut.model import System, coordinates, velocities
-from taut.problems.base import Fact, Problem
+from taut.problems.base import Fact, Problem, hanging
 from taut.problems.elliptic import spherical_motion
 
 GRAVITY = 9.81
@@ -36,6 +36,7 @@ def spherical_pendulum() -> Problem:
         potential=g * z,
         constraints={"rod": x**2 + y**2 + z**2 - 1},
         parameters={"g": GRAVITY},
+        drawing=hanging((x, y, z)),
     )
     computed = "exact flow, two tolerances agree to 5e-13"
     return Problem(

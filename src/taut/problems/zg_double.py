@@ -14,7 +14,7 @@ Source: Zhong & Gao 2006, example 3, Figs 10–12 (step 0.01).
 from __future__ import annotations
 
 from taut.model import System, coordinates
-from taut.problems.base import Fact, Problem
+from taut.problems.base import Fact, Problem, hanging
 
 SOURCE = "Zhong & Gao 2006, example 3"
 REFERENCE = "index-1 equations by extrapolation in 25 digits; two step sizes agree to 3e-16"
@@ -32,6 +32,7 @@ def zg_double() -> Problem:
             "lower rod": (x2 - x1) ** 2 + (y2 - y1) ** 2 - r2**2,
         },
         parameters={"m1": 1, "m2": 2, "r1": 1, "r2": 1, "g": 10},
+        drawing=hanging((x1, y1), (x2, y2)),
     )
     return Problem(
         name="zg-double",

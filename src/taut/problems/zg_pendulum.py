@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from taut.model import System, coordinates
-from taut.problems.base import Fact, Problem
+from taut.problems.base import Fact, Problem, hanging
 from taut.problems.elliptic import plane_angle, plane_period
 
 GRAVITY = 10.0
@@ -35,6 +35,7 @@ def zg_pendulum() -> Problem:
         potential=-m * g * y,
         constraints={"rod": x**2 + y**2 - r**2},
         parameters={"m": 1, "r": 1, "g": GRAVITY},
+        drawing=hanging((x, y)),
     )
     return Problem(
         name="zg-pendulum",

@@ -21,7 +21,7 @@ Source: Zhong & Gao 2006, example 3, Figs 13–16 (step 0.01).
 from __future__ import annotations
 
 from taut.model import System, coordinates
-from taut.problems.base import Fact, Problem
+from taut.problems.base import Fact, Problem, hanging
 
 R3 = 3**0.5
 SOURCE = "Zhong & Gao 2006, example 3 (spatial)"
@@ -104,6 +104,7 @@ def _reading(name: str, title: str, *, v0, energy: float, facts: tuple[Fact, ...
             "lower rod": (x2 - x1) ** 2 + (y2 - y1) ** 2 + (z2 - z1) ** 2 - r2**2,
         },
         parameters={"m1": 1, "m2": 2, "r1": 1, "r2": 1, "g": 10},
+        drawing=hanging((x1, y1, z1), (x2, y2, z2)),
     )
     return Problem(
         name=name,

@@ -21,7 +21,7 @@ from math import cos, sin
 import numpy as np
 
 from taut.model import System, coordinates, velocities
-from taut.problems.base import Fact, Problem
+from taut.problems.base import Fact, Problem, hanging
 from taut.problems.elliptic import spherical_motion
 
 Q0, V0 = (0.0, sin(0.1), -cos(0.1)), (0.06, 0.0, 0.0)
@@ -63,6 +63,7 @@ def _reading(name: str, title: str, gravity: float, energy: Fact) -> Problem:
         potential=g * z,
         constraints={"rod": x**2 + y**2 + z**2 - 1},
         parameters={"g": gravity},
+        drawing=hanging((x, y, z)),
     )
     exact = spherical_motion(Q0, V0, gravity)
 

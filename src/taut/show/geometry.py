@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
+from taut.model.drawing import Drawing
 from taut.model.symbols import t
 from taut.model.system import System
 from taut.model.terms import Term
@@ -41,12 +43,12 @@ class Rod:
     ----------
     start : int
         Number of the point.
-    end : int or tuple of float
-        Number of the other point, or where the rod is held.
+    end : int or tuple
+        Number of the other point, or where the rod is held: expressions of parameters and t.
     """
 
     start: int
-    end: int | tuple[float, ...]
+    end: int | tuple[Any, ...]
 
 
 def points_of(system: System) -> list[Point]:
@@ -93,24 +95,61 @@ def _values(expression: sp.Expr, parameters: Mapping[str, float]) -> dict[sp.Bas
     return {s: sp.Float(parameters[name]) for s, name in named.items() if name in parameters}
 
 
-def rods_of(
-    system: System, points: list[Point], parameters: Mapping[str, float], time: float
-) -> list[Rod]:
+def drawing_of(system: System) -> Drawing | None:
+    """The drawing that a system carries, or one of its points and rods; None if it has none."""
+    if system.drawing is not None:
+        return system.drawing
+    places = points_of(system)
+    q = system.coordinates
+    if not places:
+        if system.first_order and system.n in (2, 3):
+            return Drawing({"state": q}, down=None)
+        return None
+    names = [place.name or "point" for place in places]
+    points: dict[str, Any] = {
+        name: tuple(q[c] for c in place.columns) for name, place in zip(names, places, strict=True)
+    }
+    links, held = [], {}
+    for rod in rods_of(system, places):
+        if not isinstance(rod.end, tuple):
+            links.append((names[rod.start], names[rod.end]))
+            continue
+        if rod.end not in held:
+            held[rod.end] = _new_name("ground", points)
+            points[held[rod.end]] = rod.end
+        links.append((held[rod.end], names[rod.start]))
+    return Drawing(points, links).read(system)
+
+
+def _new_name(name: str, taken: Mapping[str, Any]) -> str:
+    return next(n for k in count(1) if (n := name if k == 1 else f"{name} {k}") not in taken)
+
+
+def rods_of(system: System, points: list[Point]) -> list[Rod]:
     """Rods among the constraints: a (|r − r₀|² − l²) = 0 or a (|r₁ − r₂|² − l²) = 0."""
     owner = {column: (k, a) for k, p in enumerate(points) for a, column in enumerate(p.columns)}
     found: list[Rod] = []
     for term in system.terms:
         if term.kind == "constraint":
             for expression in term.expressions:
-                found += _rods(term, expression, owner, points, parameters, time)
+                found += _rods(term, expression, owner, points)
     return found
 
 
-def _rods(
-    term: Term, expression: sp.Expr, owner: dict, points: list[Point], parameters, time: float
-) -> Iterator[Rod]:
-    values = _values(expression, parameters)
-    expression = expression.xreplace({**values, t: sp.Float(time)})
+def rods_at(
+    system: System, points: list[Point], parameters: Mapping[str, float], time: float
+) -> list[Rod]:
+    """Rods with the places in space where they are held at one time."""
+    values = {**system.parameter_symbols(parameters), t: time}
+    return [
+        Rod(rod.start, tuple(float(x.subs(values)) for x in rod.end))
+        if isinstance(rod.end, tuple)
+        else rod
+        for rod in rods_of(system, points)
+    ]
+
+
+def _rods(term: Term, expression: sp.Expr, owner: dict, points: list[Point]) -> Iterator[Rod]:
     used = [k for k, s in enumerate(term.coordinates) if s in expression.free_symbols]
     symbols = [term.coordinates[k] for k in used]
     square = _square(expression, symbols)
@@ -130,8 +169,8 @@ def _rods(
         if len(members) == 1 and np.array_equal(shape, np.eye(size)):
             table = dict(zip(term.constants, map(float, constants), strict=True))
             held = [sp.sympify(centre[i]).subs(table) for i in order]
-            if all(x.is_number for x in held):
-                yield Rod(members[0], tuple(float(x) for x in held))
+            if not any(x.free_symbols & set(term.coordinates) for x in held):
+                yield Rod(members[0], tuple(held))
         elif len(members) == 2 and not any(centre):
             eye = np.eye(size)
             if np.array_equal(shape, np.block([[eye, -eye], [-eye, eye]])):

@@ -13,8 +13,12 @@ from importlib.metadata import version
 from taut._version import __version__
 from taut.show.page_style import CSS, SCRIPT
 from taut.show.style import Picture
+from taut.text import Sheet
 
 _BELOW = re.compile(r"(?<=\w)_(?:\{([^}]*)\}|(\w)\b)")
+GOOD = ("round-off", "no drift", "symplectic", "met", "stable", "conserved", "reversible")
+OPEN = ("not kept exactly", "not asked", "not checked")
+BAD = ("drifts", "not ", "missed", "beyond", "some corrections")
 SENTENCE = 40  # characters from which on a cell is more than a number or a name
 PACKAGES = ("numpy", "sympy", "casadi", "llvmlite", "numba", "matplotlib")
 
@@ -52,6 +56,8 @@ class Page:
     subtitle: str
     parts: list[str] = field(default_factory=list)
     pictures: dict[str, bytes] = field(default_factory=dict)
+    heads: list[str] = field(default_factory=list)  # markup for the head, trusted
+    tails: list[str] = field(default_factory=list)  # and for the end of the body
     _chapter: str = field(default="", init=False)
     _contents: list[Entry] = field(default_factory=list, init=False)
 
@@ -124,6 +130,25 @@ class Page:
             f"<figcaption><b>{marked(title)}</b> {marked(caption)}</figcaption></figure>"
         )
 
+    def certificate(self, sheet: Sheet) -> None:
+        """A certificate, its verdicts in colour."""
+        lines = [f'<div class="wide"><table class="certificate"><caption>{marked(sheet.title())}']
+        lines.append("</caption><tbody>")
+        for what, value, verdict in sheet.rows():
+            mark = f'<td class="{_judged(verdict)}">{escape(verdict)}</td>'
+            lines.append(f"<tr><th>{escape(what)}</th><td>{escape(value)}</td>{mark}</tr>")
+        self.parts.append("\n".join([*lines, "</tbody></table></div>"]))
+
+    def formulas(self, rows: Iterable[tuple[str, str]]) -> None:
+        """Names, and formulas as presentation MathML."""
+        lines = [
+            f"<tr><th>{escape(name)}</th><td><math displaystyle='true'>{formula}</math></td></tr>"
+            for name, formula in rows
+        ]
+        self.parts.append(
+            f'<div class="wide"><table class="formulas">{"".join(lines)}</table></div>'
+        )
+
     def folded(self, label: str, text: str) -> None:
         """Preformatted text behind a line that opens it."""
         self.parts.append(
@@ -145,11 +170,12 @@ class Page:
         return (
             '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            f"<title>{escape(self.title)}</title>\n<style>{CSS}</style></head><body{kind}>\n"
+            f"<title>{escape(self.title)}</title>\n<style>{CSS}</style>{''.join(self.heads)}"
+            f"</head><body{kind}>\n"
             f"<header><h1>{escape(self.title)}</h1><p>{marked(self.subtitle)}</p>"
             f"{above}</header>{beside}\n<main>\n"
             + "\n".join(self.parts)
-            + f"\n</main>{script}</body></html>\n"
+            + f"\n</main>{''.join(self.tails)}{script}</body></html>\n"
         )
 
 
@@ -174,6 +200,15 @@ def marked(text: str) -> str:
                 out.append("<i>" if inside else "</i>")
             out.append(_BELOW.sub(lambda m: f"<sub>{m[1] or m[2]}</sub>", bit))
     return "".join(out) + ("</i>" if inside else "")
+
+
+def _judged(verdict: str) -> str:
+    """How a verdict of a certificate is coloured."""
+    if verdict.startswith(GOOD):
+        return "good"
+    if verdict.startswith(OPEN):
+        return "open"
+    return "bad" if verdict.startswith(BAD) or verdict.endswith("failed") else "open"
 
 
 def _aligned(cell: str) -> str:

@@ -35,6 +35,11 @@ figure img { display: block; height: auto; max-width: 100%;
   min-width: clamp(0px, (var(--width) - 480px) * 999, min(var(--width), 34rem)); }
 figcaption { font-size: .88rem; color: var(--faint); max-width: 46rem; margin-top: .3rem; }
 figcaption b { color: var(--ink); font-weight: 600; }
+.certificate th, .formulas th { font-weight: 400; border-bottom: 1px solid var(--line);
+  color: var(--faint); white-space: nowrap; }
+.certificate td.good { color: #00694d; } .certificate td.bad { color: #a83200; font-weight: 600; }
+.certificate td { font-variant-numeric: tabular-nums; }
+.formulas td { width: 100%; } .formulas math { font-size: 1.05rem; }
 details { margin: .5rem 0; } summary { cursor: pointer; color: var(--blue); font-size: .92rem; }
 main > :last-child { margin-bottom: 4rem; }
 
@@ -70,6 +75,9 @@ main > :last-child { margin-bottom: 4rem; }
   .prose td[data-head]::before { content: attr(data-head); float: left; width: 5.5rem;
     margin-left: -6rem; color: var(--faint); }
 }
+@media (max-width: 34rem) { header, main { padding-inline: 1rem; } h1 { font-size: 1.45rem; }
+  table { font-size: .82rem; } th, td { padding-right: .5rem; } .prose { font-size: .9rem; }
+  .certificate th { white-space: normal; } }
 @media print { details { display: none; } h2, h3 { break-after: avoid; }
   figure { break-inside: avoid; } }
 """

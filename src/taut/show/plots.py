@@ -11,7 +11,7 @@ from matplotlib.patheffects import withStroke
 from taut.errors import InputError
 from taut.march.trajectory import Trajectory
 from taut.show import style
-from taut.show.geometry import Point, down_of, points_of, rods_of
+from taut.show.geometry import Point, down_of, points_of, rods_at
 
 SERIES = 6  # coordinates in one panel
 ZOOM = 0.4  # a path smaller than this part of the whole is shown alone
@@ -176,7 +176,7 @@ def _last(run: Trajectory, places: list[Point]) -> np.ndarray:
 def _segments(run: Trajectory, places: list[Point]) -> list[tuple[np.ndarray, np.ndarray]]:
     """Both ends of every rod at the last state."""
     at = _last(run, places)
-    rods = rods_of(run.system, places, run.parameters, float(run.t[-1]))
+    rods = rods_at(run.system, places, run.parameters, float(run.t[-1]))
     return [(at[r.start], np.array(r.end) if isinstance(r.end, tuple) else at[r.end]) for r in rods]
 
 

@@ -13,7 +13,7 @@ from taut.march.freedoms import Freedoms, freedoms_of
 from taut.march.statics.applied import Applied
 from taut.march.statics.balance import Balance, State
 from taut.march.statics.stability import conservative, falling
-from taut.text import aligned
+from taut.text import Sheet
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +51,8 @@ class Path:
         return f"<path of {len(self)} equilibria, load factor {self.load_factor[0]:g} to {to:g}>"
 
 
-@dataclass(frozen=True, eq=False)
-class Equilibrium:
+@dataclass(frozen=True, eq=False, repr=False)
+class Equilibrium(Sheet):
     """A mesh at rest.
 
     Attributes
@@ -183,7 +183,12 @@ class Equilibrium:
             "reactions": {node: wrench.tolist() for node, wrench in self.reactions.items()},
         }
 
-    def __str__(self) -> str:
+    def title(self) -> str:
+        """What it is."""
+        return "Equilibrium"
+
+    def rows(self) -> list[tuple[str, str]]:
+        """(quantity, value) of the table."""
         moved = np.linalg.norm(self.displacements, axis=1)
         most = int(np.argmax(moved))
         verdict = {
@@ -207,7 +212,7 @@ class Equilibrium:
         rows.append(
             ("found in", f"{count} load step{'s' * (count != 1)}, {self.iterations} iterations")
         )
-        return "\n".join(["Equilibrium", *aligned(rows)])
+        return rows
 
 
 def _triple(x: np.ndarray) -> str:

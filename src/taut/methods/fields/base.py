@@ -17,16 +17,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
+from taut.cite import Sourced
+from taut.text import table
+
 Place = Any  # taut.kernel.places.Node or Edge
 Vector = Any
 
 
-class Scheme(ABC):
+class Scheme(Sourced, ABC):
     """A method for fields and beams.
 
     Attributes
     ----------
-    name, order, source : what it is called, its order, where it is from
+    name, order : what it is called, its order
+    references : where it is from, see `taut.cite.Sourced`
     posed : bool
         Whether strains are read from poses: it is then for beams only.
     implicit : bool
@@ -35,13 +39,26 @@ class Scheme(ABC):
 
     name: ClassVar[str]
     order: ClassVar[int] = 2
-    source: ClassVar[str]
     posed: ClassVar[bool] = False
     implicit: ClassVar[bool] = False
 
     @property
     def key(self) -> str:
         return repr(self)
+
+    @property
+    def label(self) -> str:
+        """For people."""
+        return self.name
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("order", self.order),
+            ("all nodes together", "yes" if self.implicit else "no"),
+            ("for", "beams" if self.posed else "beams and fields"),
+            ("source", self.source),
+        ]
+        return table(rows, self.label)
 
     @abstractmethod
     def begin(self, at: Place) -> Vector:

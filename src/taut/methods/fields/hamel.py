@@ -23,7 +23,7 @@ class Hamel(Scheme):
     """The Hamel field variational integrator, the comparator of CS."""
 
     name: ClassVar[str] = "hamel"
-    source: ClassVar[str] = "Wang, An & Shi 2016; Ball & Zenkov 2015"
+    references: ClassVar[tuple[str, ...]] = ("wang2016", "ball2015")
 
     def begin(self, at: Place) -> Vector:
         half = 0.5 * at.h

@@ -45,7 +45,7 @@ class EnergyMomentumBeam(Scheme):
     """The energy–momentum scheme; all nodes are solved for together."""
 
     name: ClassVar[str] = "implicit"
-    source: ClassVar[str] = "Simo, Tarnow & Doblaré 1995; Gonzalez 1996"
+    references: ClassVar[tuple[str, ...]] = ("simo1995", "gonzalez1996")
     posed: ClassVar[bool] = True
     implicit: ClassVar[bool] = True
 

@@ -42,7 +42,7 @@ class Poisson(Scheme):
     pose: str = "new"
 
     name: ClassVar[str] = "poisson"
-    source: ClassVar[str] = "Chen & Shi 2025, (36), (53)–(55)"
+    references: ClassVar[tuple[str, ...]] = ("chen2025, (36), (53)–(55)",)
 
     def __post_init__(self) -> None:
         for kind, given, known in (("start", self.start, STARTS), ("pose", self.pose, POSES)):

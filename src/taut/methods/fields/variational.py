@@ -30,7 +30,7 @@ class Variational(Scheme):
     """The Lie-group variational integrator: momenta in space kept to round-off."""
 
     name: ClassVar[str] = "variational"
-    source: ClassVar[str] = "Demoures, Gay-Balmaz, Leyendecker, Ober-Blöbaum, Ratiu & Weinand 2015"
+    references: ClassVar[tuple[str, ...]] = ("demoures2015", "hairer2006, IV.8.3")
     posed: ClassVar[bool] = True
 
     def begin(self, at: Place) -> Vector:

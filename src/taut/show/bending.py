@@ -1,0 +1,190 @@
+"""The scene of a run of beams, and the curves of a run of beams or of a field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from taut.diagnose.field_certificate import alone
+from taut.errors import InputError
+from taut.fields import Beam, Beams
+from taut.fields.section import Rectangle, Tube
+from taut.march.field_trajectory import FieldTrajectory
+from taut.show import style, waves
+from taut.show.beam_geometry import balance_of, bodies_of, magnification, mesh_of
+from taut.show.scene import Item, Panel, Scene, box_of, rows_of
+
+ROUND = 20  # corners of a round section
+THIN = 0.004  # of the scene: beams are drawn at least this thick
+TURNS = 32767  # whole numbers per unit of a quaternion
+NUMBERS = 8  # per node and frame: place, turn, colour
+MOST = 0.99  # of all nodes and times: what the colours reach to
+
+
+def scene_of(run: FieldTrajectory, magnify: str | float = "auto") -> Scene:
+    """What is seen of a run of beams, or, over the place s, of a field."""
+    if run.mesh is None:
+        return waves.scene_of(run)
+    finite = _finite(run)
+    if finite == 0:
+        raise InputError("there is nothing to draw: no state of the run is finite")
+    mesh = mesh_of(run)
+    rows = rows_of(finite, NUMBERS * mesh.nodes)
+    start = mesh.pose[:, :3, 3]
+    shift = run.positions[rows] - start
+    factor = magnification(run, start, shift) if magnify == "auto" else float(magnify)
+    places = run.positions[rows] + (factor - 1.0) * shift
+    notes = _notes(run, finite, len(rows), factor)
+    box = box_of([places])
+    size = float(np.linalg.norm(box[1] - box[0])) or 1.0
+    bend, top = _bending(run, rows)
+    items = []
+    beams = run.model.beams if isinstance(run.model, Beams) else [run.model]
+    for beam, span in zip(beams, mesh.spans, strict=True):
+        items.append(
+            Item(
+                "beam",
+                {
+                    "places": places[:, span],
+                    "turns": np.round(TURNS * run._turns[rows][:, span]).astype(np.int16),  # type: ignore[index]
+                    "outline": outlines(beam, THIN * size),
+                    "shade": np.round(255 * bend[:, span]).astype(np.uint8),
+                    "top": top,
+                },
+            )
+        )
+    items += _marks(run, places)
+    return Scene(run.t[rows], items, box, _up(mesh.gravity), ("x", "y", "z"), notes)
+
+
+def _finite(run: FieldTrajectory) -> int:
+    bad = np.flatnonzero(~np.isfinite(run.positions).all(axis=(1, 2)))
+    return int(bad[0]) if len(bad) else len(run.t)
+
+
+def _notes(run: FieldTrajectory, finite: int, frames: int, factor: float) -> list[str]:
+    notes = []
+    if factor != 1.0:
+        notes.append(f"displacements are drawn {factor:g} times as large")
+    if finite < len(run.t):
+        notes.append(f"drawn to t = {run.t[finite - 1]:.6g}; the states after it are not finite")
+    if frames < finite:
+        notes.append(f"{frames} of {finite} stored states are drawn")
+    return notes
+
+
+def _up(gravity: np.ndarray) -> tuple[float, float, float]:
+    """Against gravity; without it along the third axis."""
+    pull = float(np.linalg.norm(gravity))
+    up = -gravity / pull if pull > 0 else np.array([0.0, 0.0, 1.0])
+    return float(up[0]), float(up[1]), float(up[2])
+
+
+def _bending(run: FieldTrajectory, rows: np.ndarray) -> tuple[np.ndarray, float]:
+    """|bending and twist| at the nodes as a share of what 99 % stay below, and that value."""
+    mesh = mesh_of(run)
+    edges = np.linalg.norm(run.strain[rows][..., :3], axis=-1)
+    edges = np.where(mesh.alive, edges, 0.0)
+    nodes = np.zeros((len(rows), mesh.nodes))
+    many = np.zeros(mesh.nodes)
+    for side in (slice(None, -1), slice(1, None)):
+        nodes[:, side] += edges
+        many[side] += mesh.alive
+    nodes /= np.maximum(many, 1)
+    nodes = np.nan_to_num(nodes)
+    top = float(np.quantile(nodes, MOST))
+    return (np.minimum(nodes / top, 1.0) if top > 0 else 0.0 * nodes), top
+
+
+def outlines(beam: Beam, least: float) -> list[list[list[float]]]:
+    """The outline of the section in the local axes 1 and 3, of each node or one for all.
+
+    Enlarged to be at least `least` thick; a beam that was given by matrices is a thin tube.
+    """
+    section: Any = beam.section
+    if section is None:
+        return [_circle(least)]
+    if not callable(section):
+        return [_outline(section, least)]
+    return [_outline(section(float(x)), least) for x in beam.places]
+
+
+def _outline(section: Any, least: float) -> list[list[float]]:
+    if isinstance(section, Rectangle):
+        a, b = section.width / 2, section.height / 2
+        factor = max(1.0, least / max(a, b))
+        a, b = factor * a, max(factor * b, least / 4)
+        return [[a, b], [-a, b], [-a, -b], [a, -b]]
+    if isinstance(section, Tube):
+        return _circle(max(section.outer, least))
+    return _circle(least)
+
+
+def _circle(radius: float) -> list[list[float]]:
+    angle = 2 * np.pi * np.arange(ROUND) / ROUND
+    return (radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)).tolist()
+
+
+def _marks(run: FieldTrajectory, places: np.ndarray) -> list[Item]:
+    """Bodies, and where beams are held."""
+    mesh = mesh_of(run)
+    bodies = bodies_of(run)
+    held = [hold.node for hold in mesh.holds]
+    nodes = [*bodies, *held]
+    if not nodes:
+        return []
+    return [
+        Item(
+            "points",
+            {
+                "places": places[:, nodes],
+                "names": [],
+                "moving": [True] * len(bodies) + [False] * len(held),
+                "member": None,
+            },
+        )
+    ]
+
+
+# ---- curves -----------------------------------------------------------------------------------
+
+
+def panels_of(run: FieldTrajectory) -> list[Panel]:
+    """Energies, what is kept of them, and momenta."""
+    names = (("kinetic", "kinetic"), ("potential", "strain"), ("energy", "total"))
+    energies = [(label, getattr(run, name)) for name, label in names]
+    found = [Panel("energy", "K, V, E", run.t, energies)]
+    found.append(_balance(run) if run.certificate.gross_work > 0 else _error(run))
+    if run.mesh is not None:
+        found += _momenta(run)
+    return found
+
+
+def _error(run: FieldTrajectory) -> Panel:
+    drift = run.certificate.energy
+    curves = [("E − E₀", run.energy - run.energy[0])]
+    note, dashed = "", ()
+    if drift.band > 0 and drift.relative_half_width <= 1:
+        span = run.t - 0.5 * (run.t[0] + run.t[-1])
+        curves.append(("drift", float(np.nanmean(curves[0][1])) + drift.slope * span))
+        note, dashed = f"drift {style.percent(drift)} of the band", ("drift",)
+    return Panel("energy error", "E − E₀", run.t, curves, note=note, dashed=dashed)
+
+
+def _balance(run: FieldTrajectory) -> Panel:
+    t, means = balance_of(run)
+    curves = [("means of blocks of steps", means)]
+    return Panel("energy − work", "E − E₀ − W", t, curves, note="over all steps")
+
+
+def _momenta(run: FieldTrajectory) -> list[Panel]:
+    kept = alone(run)
+    found = []
+    for name, label in (("linear", "P"), ("angular", "L")):
+        values = getattr(run, f"{name}_momentum")
+        shown = values - values[0] if kept else values
+        curves = [(f"{label}{axis}", shown[:, k]) for k, axis in enumerate("xyz")]
+        title = f"change of the {name} momentum" if kept else f"{name} momentum"
+        found.append(Panel(title, f"{label} − {label}₀" if kept else label, run.t, curves))
+    return found

@@ -1,0 +1,281 @@
+"""A scene as a film: .mp4, .webm or .mov by ffmpeg, .gif without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.animation import AbstractMovieWriter, FFMpegWriter, PillowWriter
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from taut.errors import FileError, InputError
+from taut.progress import Progress
+from taut.show import style
+from taut.show.scene import Item, Scene
+
+FILMS = (".mp4", ".webm", ".mov", ".gif")
+LONGEST = 20.0  # seconds, if nothing is said
+MOST = 20_000  # pictures
+TRAIL = 2.0  # seconds
+SIZE, DPI = (7.2, 5.4), 120
+STEEL = "#8c97a3"
+CODECS = {".mp4": "libx264", ".mov": "libx264", ".webm": "libvpx-vp9"}
+COILS = 9
+
+
+def film(
+    scene: Scene,
+    file: Path,
+    pace: float,
+    fps: int,
+    *,
+    title: str | None = None,
+    longest: float | None = None,
+    progress: Any = None,
+) -> Path:
+    """Draw a scene picture by picture into a file.
+
+    Parameters
+    ----------
+    scene : Scene
+    file : Path
+    pace : float
+        Time of the run per second.
+    fps : int
+    title : str, optional
+    longest : float, optional
+        Seconds after which the film ends, 20 if not given.
+    progress : None, bool or callable(done, total)
+    """
+    writer = _writer(file, fps)
+    times = _times(scene, pace, fps, longest or LONGEST)
+    with style.styled():
+        figure, update = painted(scene, title, pace)
+        FigureCanvasAgg(figure)
+        try:
+            with (
+                writer.saving(figure, str(file), DPI),
+                Progress(progress, len(times), file.name, "drawing") as bar,
+            ):
+                for time in times:
+                    update(float(time))
+                    writer.grab_frame()
+                    bar.add(1)
+        except OSError as error:
+            raise FileError(
+                f"{file} cannot be written", received=error.strerror or str(error)
+            ) from error
+    return file
+
+
+def _writer(file: Path, fps: int) -> AbstractMovieWriter:
+    kind = file.suffix.lower()
+    if kind == ".gif":
+        return PillowWriter(fps=fps)
+    if not FFMpegWriter.isAvailable():
+        raise FileError(
+            f"a {kind} film needs the program ffmpeg, which was not found",
+            remedy="install it (apt install ffmpeg, brew install ffmpeg), or write .gif or .html",
+        )
+    extra = ["-pix_fmt", "yuv420p", "-crf", "20"]
+    return FFMpegWriter(fps=fps, codec=CODECS[kind], extra_args=extra)
+
+
+def _times(scene: Scene, pace: float, fps: int, longest: float) -> np.ndarray:
+    first, last = float(scene.t[0]), float(scene.t[-1])
+    seconds = min((last - first) / pace, longest)
+    many = max(1, ceil(seconds * fps - 1e-9))
+    if many > MOST:
+        raise InputError(
+            f"the film would have {many} pictures",
+            expected=f"at most {MOST}",
+            remedy="raise the speed, lower fps, or give span=(first, last)",
+        )
+    return first + pace * np.arange(many) / fps
+
+
+def painted(
+    scene: Scene, title: str | None = None, pace: float = 1.0
+) -> tuple[style.Picture, Callable[[float], None]]:
+    """A figure, and a function that puts it at a time."""
+    figure = style.Picture(figsize=SIZE)
+    stage = _Stage(scene, figure, pace)
+    if title:
+        figure.suptitle(title, x=0.03, y=0.97, ha="left", fontsize=10)
+    clock = figure.text(0.03, 0.03, "", fontsize=9, color=style.FAINT)
+
+    def update(time: float) -> None:
+        stage.put(time)
+        clock.set_text(f"t = {time:.4g}")
+
+    update(float(scene.t[0]))
+    return figure, update
+
+
+class _Stage:
+    """Axes with everything that moves in them."""
+
+    def __init__(self, scene: Scene, figure: style.Picture, pace: float) -> None:
+        self.scene, self.pace = scene, pace
+        self.basis = _basis(scene)
+        space = not scene.planar
+        self.axes: Any = figure.add_axes((0, 0, 1, 1), projection="3d" if space else None)
+        self.axes.set_axis_off()
+        self._frame()
+        self.sources: dict[Any, np.ndarray] = {}
+        self.moves = [move for item in scene.items for move in getattr(self, f"_{item.kind}")(item)]
+
+    def _frame(self) -> None:
+        corners = self.scene.box @ self.basis.T
+        low, high = corners.min(axis=0), corners.max(axis=0)
+        middle, half = (low + high) / 2, 0.56 * (high - low)
+        half = np.maximum(half, 0.12 * self.scene.size)
+        if self.scene.planar:
+            tall = max(half[1], half[0] * SIZE[1] / SIZE[0])
+            wide = tall * SIZE[0] / SIZE[1]
+            self.axes.set_xlim(middle[0] - wide, middle[0] + wide)
+            self.axes.set_ylim(middle[1] - tall, middle[1] + tall)
+            return
+        for letter, a, b in zip("xyz", middle - half, middle + half, strict=True):
+            getattr(self.axes, f"set_{letter}lim")(a, b)
+        self.axes.set_box_aspect(tuple(half), zoom=1.25)
+        self.axes.view_init(elev=18, azim=-60)
+        for x in np.linspace(middle[0] - half[0], middle[0] + half[0], 7):
+            self._floor([x, x], [middle[1] - half[1], middle[1] + half[1]], middle[2] - half[2])
+        for y in np.linspace(middle[1] - half[1], middle[1] + half[1], 7):
+            self._floor([middle[0] - half[0], middle[0] + half[0]], [y, y], middle[2] - half[2])
+
+    def _floor(self, x: list[float], y: list[float], z: float) -> None:
+        self.axes.plot(x, y, [z, z], color=style.PALE, lw=0.5, zorder=0)
+
+    # ---- one function for each kind of item, as in viewer.js -----------------------------------
+
+    def _points(self, item: Item) -> list[Callable]:
+        places = item.data["places"] @ self.basis.T
+        self.sources[item.data["member"]] = places
+        made = []
+        for moves, mark in ((True, "o"), (False, "s")):
+            chosen = np.flatnonzero(np.array(item.data["moving"]) == moves)
+            if len(chosen):
+                size = 8 if len(chosen) <= 10 else 3
+                look = {"marker": mark, "ms": size if moves else 6, "ls": "none", "zorder": 4}
+                made.append(self._line(places, chosen, color=self._ink(item, moves), **look))
+        return made
+
+    def _ink(self, item: Item, moves: bool) -> str:
+        member = item.data["member"]
+        if member is not None:
+            return style.COLOURS[member % len(style.COLOURS)]
+        return style.INK if moves else STEEL
+
+    def _line(self, places: np.ndarray, chosen: np.ndarray, **look: Any) -> Callable:
+        line = self._new(**look)
+        return lambda at: self._set(line, _at(places, at)[chosen])
+
+    def _new(self, **look: Any) -> Any:
+        empty = [[]] * (2 if self.scene.planar else 3)
+        return self.axes.plot(*empty, **look)[0]
+
+    def _set(self, line: Any, places: np.ndarray) -> None:
+        if self.scene.planar:
+            line.set_data(places[:, 0], places[:, 1])
+        else:
+            line.set_data_3d(*places.T)
+
+    def _links(self, item: Item) -> list[Callable]:
+        places, look = self.sources[item.data["member"]], item.data["look"]
+        line = self._new(color=STEEL, lw={"rod": 3.0, "spring": 1.3, "line": 1.2}[look], zorder=3)
+        radius = 0.018 * self.scene.size
+        gap = np.full((1, 3), np.nan)
+
+        def move(at: tuple[int, float]) -> None:
+            here = _at(places, at)
+            pieces = [
+                x
+                for i, j in item.data["pairs"]
+                for x in (_piece(here[i], here[j], look, radius), gap)
+            ]
+            self._set(line, np.vstack(pieces))
+
+        return [move]
+
+    def _trails(self, item: Item) -> list[Callable]:
+        places = self.sources[item.data["member"]]
+        member, t = item.data["member"], self.scene.t
+        made = []
+        for k, point in enumerate(item.data["points"]):
+            ink = style.COLOURS[(k if member is None else member) % len(style.COLOURS)]
+            line = self._new(color=ink, lw=1.0, alpha=0.6, zorder=2)
+
+            def move(at: tuple[int, float], line: Any = line, point: int = point) -> None:
+                now = float(t[at[0]])
+                first = int(np.searchsorted(t, now - TRAIL * self.pace))
+                tail = places[first : at[0] + 1, point]
+                self._set(line, np.vstack([tail, _at(places, at)[[point]]]))
+
+            made.append(move)
+        return made
+
+    def _curve(self, item: Item) -> list[Callable]:
+        self._set(
+            self._new(color="#c3c9d0", lw=1.2, zorder=1), item.data["places"][0] @ self.basis.T
+        )
+        return []
+
+    def _beam(self, item: Item) -> list[Callable]:
+        places = item.data["places"] @ self.basis.T
+        everything = np.arange(places.shape[1])
+        look = {"color": style.BLUE, "lw": 3.0, "solid_capstyle": "round", "zorder": 3}
+        return [self._line(places, everything, **look)]
+
+    def _strand(self, item: Item) -> list[Callable]:
+        places = item.data["places"] @ self.basis.T
+        ink = style.COLOURS[item.data["colour"] % len(style.COLOURS)]
+        return [self._line(places, np.arange(places.shape[1]), color=ink, lw=1.6, zorder=3)]
+
+    def put(self, time: float) -> None:
+        """Everything at a time."""
+        t = self.scene.t
+        frame = int(np.clip(np.searchsorted(t, time, side="right") - 1, 0, len(t) - 1))
+        last = frame + 1 >= len(t)
+        share = 0.0 if last else float((time - t[frame]) / (t[frame + 1] - t[frame]))
+        for move in self.moves:
+            move((frame, min(max(share, 0.0), 1.0)))
+
+
+def _basis(scene: Scene) -> np.ndarray:
+    """Rows: right, (away,) up.  The same directions as those of viewer.js."""
+    up = np.array(scene.up) / np.linalg.norm(scene.up)
+    right = np.array([0.0, 1.0, 0.0] if abs(up[0]) > 0.9 else [1.0, 0.0, 0.0])
+    right -= (up @ right) * up
+    right /= np.linalg.norm(right)
+    if scene.planar:
+        return np.array([right, up, np.cross(right, up)])
+    return np.array([right, np.cross(up, right), up])
+
+
+def _at(places: np.ndarray, at: tuple[int, float]) -> np.ndarray:
+    """Places between two frames."""
+    if len(places) == 1:
+        return places[0]
+    frame, share = at
+    if share == 0.0:
+        return places[frame]
+    return (1 - share) * places[frame] + share * places[frame + 1]
+
+
+def _piece(a: np.ndarray, b: np.ndarray, look: str, radius: float) -> np.ndarray:
+    """A straight line, or a spring, between two places."""
+    if look != "spring":
+        return np.array([a, b])
+    s = np.linspace(0, 1, 16 * COILS + 1)
+    inner = np.clip((s - 0.08) / 0.84, 0, 1)
+    along = b - a
+    side = np.cross(
+        along, [0.0, 0.0, 1.0] if abs(along[2]) < np.linalg.norm(along) else [1.0, 0, 0]
+    )
+    side /= np.linalg.norm(side) or 1.0
+    return a + s[:, None] * along + radius * np.sin(2 * np.pi * COILS * inner)[:, None] * side

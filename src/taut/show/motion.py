@@ -1,0 +1,235 @@
+"""The scene and the curves of a run of a system."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from taut.errors import InputError
+from taut.march.trajectory import Trajectory
+from taut.model.drawing import Drawing
+from taut.show import style
+from taut.show.geometry import down_of, drawing_of, points_of
+from taut.show.scene import Item, Panel, Scene, box_of, rows_of
+
+MEMBERS = 6  # trajectories of a batch that are drawn
+TRAILS = 4  # points that leave a trail by themselves
+LABELS = 12  # points whose names are written
+CURVES = 6  # in one panel
+FLOOR = 1e-17  # of a logarithmic axis, where all residuals vanish
+SAMPLES = 200  # of a standing curve
+REMEDY = 'give the system a drawing: taut.System(…, drawing=taut.Drawing({"bob": (x, y)}, …))'
+
+
+def scene_of(run: Trajectory) -> Scene:
+    """What is seen of a run; an `InputError` where there is nothing to draw.
+
+    Parameters
+    ----------
+    run : Trajectory
+        Of a batch, at most six members are drawn.
+    """
+    drawing = drawing_of(run.system)
+    if drawing is None:
+        raise InputError(
+            "there is nothing to draw: no coordinates are the place of a point",
+            expected="coordinates named x, y or x1, y1 (and z), or a drawing",
+            received=", ".join(s.name for s in run.system.coordinates[:8]),
+            remedy=REMEDY,
+        )
+    runs, notes = members_of(run)
+    finite = min(_finite(one) for one in runs)
+    if finite == 0:
+        raise InputError("there is nothing to draw: no state of the run is finite")
+    if finite < len(run.t):
+        notes.append(f"drawn to t = {run.t[finite - 1]:.6g}; the states after it are not finite")
+    rows = rows_of(finite, len(runs) * drawing.dimension * len(drawing.points) + 2)
+    if len(rows) < finite:
+        notes.append(f"{len(rows)} of {finite} stored states are drawn")
+    items: list[Item] = [_curve(c, run) for c in drawing.curves]
+    for k, one in enumerate(runs):
+        items += _member(drawing, _part(one, rows), k if len(runs) > 1 else None)
+    box = box_of([i.data["places"] for i in items if "places" in i.data])
+    return Scene(run.t[rows], items, box, _up(drawing, run), _axes(drawing), notes)
+
+
+def members_of(run: Trajectory) -> tuple[list[Trajectory], list[str]]:
+    """The trajectories that are drawn, and what to say about it."""
+    if run.batch is None:
+        return [run], []
+    chosen = np.unique(np.linspace(0, run.batch - 1, min(MEMBERS, run.batch)).astype(int))
+    left_out = [f"{len(chosen)} of {run.batch} trajectories are drawn"]
+    return [run[int(i)] for i in chosen], left_out if len(chosen) < run.batch else []
+
+
+def _finite(run: Trajectory) -> int:
+    """How many states there are before the first that is not finite."""
+    bad = np.flatnonzero(~np.isfinite(run.q).all(axis=1))
+    return int(bad[0]) if len(bad) else len(run.t)
+
+
+def _part(run: Trajectory, rows: np.ndarray) -> Trajectory:
+    return replace(run, t=run.t[rows], q=run.q[rows], v=run.v[rows], p=run.p[rows])
+
+
+def _member(drawing: Drawing, run: Trajectory, member: int | None) -> list[Item]:
+    """Points, links and trails of one trajectory."""
+    places = places_of(drawing, run)
+    moving = np.ptp(places, axis=0).any(axis=-1) | (len(places) == 1)
+    known = run.system.parameter_symbols(run.parameters)
+    still = [not _symbols(place, known) for place in drawing.points.values()]
+    moving &= ~np.array(still)
+    index = {name: i for i, name in enumerate(drawing.names)}
+    named = len(index) <= LABELS and member is None
+    items = [
+        Item(
+            "points",
+            {
+                "places": places,
+                "names": list(index) if named else [],
+                "moving": moving.tolist(),
+                "member": member,
+            },
+        )
+    ]
+    for look in dict.fromkeys(link.look for link in drawing.links):
+        pairs = [[index[x.start], index[x.end]] for x in drawing.links if x.look == look]
+        items.append(Item("links", {"look": look, "pairs": pairs, "member": member}))
+    trails = drawing.trails
+    if trails is None:
+        free = [name for name, moves in zip(index, moving, strict=True) if moves]
+        trails = free if len(free) <= TRAILS else free[-1:]
+    if trails:
+        items.append(Item("trails", {"points": [index[n] for n in trails], "member": member}))
+    return items
+
+
+def _symbols(place: tuple[sp.Expr, ...], known: Any) -> set[Any]:
+    return set().union(*(e.free_symbols for e in place)) - set(known)
+
+
+def places_of(drawing: Drawing, run: Trajectory) -> np.ndarray:
+    """Where the points of a drawing are at every state, shape (N, points, 3)."""
+    columns = {s: i for i, s in enumerate(run.system.coordinates)}
+    found = np.zeros((len(run.t), len(drawing.points), 3))
+    others: list[tuple[int, int, sp.Expr]] = []
+    for k, place in enumerate(drawing.points.values()):
+        for a, e in enumerate(place):
+            if e in columns:
+                found[:, k, a] = run.q[:, columns[e]]
+            elif e.is_number:
+                found[:, k, a] = float(e)
+            else:
+                others.append((k, a, e))
+    for (k, a, _), values in zip(others, run.evaluate_all([e for *_, e in others]), strict=True):
+        found[:, k, a] = values
+    return found
+
+
+def _curve(curve: Any, run: Trajectory) -> Item:
+    values = run.system.parameter_symbols(run.parameters)
+    along = np.linspace(curve.first, curve.last, SAMPLES)
+    places = np.zeros((1, SAMPLES, 3))
+    for a, e in enumerate(curve.places):
+        of_s = sp.lambdify(curve.symbol, e.subs(values), "numpy")
+        places[0, :, a] = of_s(along)
+    return Item("curve", {"places": places})
+
+
+def _up(drawing: Drawing, run: Trajectory) -> tuple[float, float, float]:
+    """Against `down`; otherwise y in the plane and z in space."""
+    down = drawing.down
+    if down == "auto":
+        down = down_of(run.system, points_of(run.system), run.parameters)
+    axis = ("xyz".index(down), -1.0) if down else (drawing.dimension - 1, 1.0)
+    up = [0.0, 0.0, 0.0]
+    up[axis[0]] = axis[1]
+    return up[0], up[1], up[2]
+
+
+def _axes(drawing: Drawing) -> tuple[str, ...]:
+    """Names of the directions: those of the coordinates where a single point has all of them."""
+    places = list(drawing.points.values())
+    if len(places) == 1 and all(isinstance(e, sp.Symbol) for e in places[0]):
+        return tuple(str(e) for e in places[0])
+    return ("x", "y", "z")[: drawing.dimension]
+
+
+# ---- curves -----------------------------------------------------------------------------------
+
+
+def panels_of(run: Trajectory, drawn: bool = True) -> list[Panel]:
+    """Energy, constraints, laws, multipliers and, if nothing else is drawn, the coordinates."""
+    runs, _ = members_of(run)
+    found = [] if drawn else [_coordinates(runs)]
+    if not run.system.first_order:
+        found.append(_energy(runs))
+    if run.system.c:
+        found.append(_residuals(runs))
+    if run.batch is None:
+        found += _laws(run)
+        if run.system.c:
+            found.append(_multipliers(run))
+    return found
+
+
+def _coordinates(runs: list[Trajectory]) -> Panel:
+    names = [s.name for s in runs[0].system.coordinates[:CURVES]]
+    curves = [
+        (name if len(runs) == 1 else f"{name}, {k}", run.q[:, i])
+        for k, run in enumerate(runs)
+        for i, name in enumerate(names)
+    ]
+    left_out = runs[0].system.n - len(names)
+    note = f"{left_out} more are not shown" if left_out else ""
+    return Panel("coordinates", "q", runs[0].t, curves[: 2 * CURVES], note=note)
+
+
+def _energy(runs: list[Trajectory]) -> Panel:
+    run = runs[0]
+    conserved = run.system.conservative
+    if len(runs) > 1:
+        curves = [(f"trajectory {k}", r.energy - r.energy[0]) for k, r in enumerate(runs)]
+    else:
+        curves = [("H − H₀", run.energy - run.energy[0])]
+    title = "energy error" if conserved else "change of the energy"
+    note, dashed = "", ()
+    if conserved and len(runs) == 1:
+        drift = run.certificate.energy
+        if drift.band > 0 and drift.relative_half_width <= 1:
+            middle = float(np.nanmean(curves[0][1]))
+            span = run.t - 0.5 * (run.t[0] + run.t[-1])
+            curves.append(("drift", middle + drift.slope * span))
+            note, dashed = f"drift {style.percent(drift)} of the band", ("drift",)
+    return Panel(title, "H − H₀", run.t, curves, note=note, dashed=dashed)
+
+
+def _residuals(runs: list[Trajectory]) -> Panel:
+    curves = []
+    hidden = "|G q̇ + ∂g/∂t|" if runs[0].system.rheonomic else "|G q̇|"
+    for name, label in (("constraints", "|g|"), ("hidden", hidden)):
+        largest = np.max([np.abs(getattr(run, name)).max(axis=-1) for run in runs], axis=0)
+        seen = largest[largest > 0]
+        floor = float(np.median(seen)) / 30 if len(seen) else FLOOR  # zeros end there
+        curves.append((label, np.maximum(largest, floor)))
+    return Panel("constraints", "largest residual", runs[0].t, curves, log=True)
+
+
+def _laws(run: Trajectory) -> list[Panel]:
+    laws = run.certificate.watched[:CURVES]
+    if not laws:
+        return []
+    values = run.evaluate_all([law.expression for law in laws])
+    curves = [(law.name, x - x[0]) for law, x in zip(laws, values, strict=True)]
+    return [Panel("conserved quantities", "I − I₀", run.t, curves)]
+
+
+def _multipliers(run: Trajectory) -> Panel:
+    names = run.system.constraint_names[:CURVES]
+    curves = [(f"λ {name}", run.multipliers[:, i]) for i, name in enumerate(names)]
+    left_out = run.system.c - len(names)
+    note = f"{left_out} more are not shown" if left_out else ""
+    return Panel("multipliers", "λ", run.t, curves, note=note)

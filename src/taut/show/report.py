@@ -1,0 +1,213 @@
+"""`run.report(path)`: one page about one run, to keep beside the data or to send to somebody."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from errno import EACCES, EISDIR
+from pathlib import Path
+from typing import Any
+
+from taut.errors import FileError, InputError
+from taut.fields import Beams
+from taut.march.field_trajectory import FieldTrajectory
+from taut.march.trajectory import Trajectory
+from taut.show import bending, motion, viewer
+from taut.show.formulas import formula
+from taut.show.page import Page, versions
+from taut.show.scene import Panel, Scene
+
+Run = Trajectory | FieldTrajectory
+MANY = 6  # instances of a term, each of which is still printed
+
+
+def report(run: Run, path: str | Path, *, title: str | None = None) -> Path:
+    """Write a page with the certificate, an animation, curves against time and the model.
+
+    The page is one file that needs no network.
+
+    Parameters
+    ----------
+    run : Trajectory or FieldTrajectory
+    path : path
+        Ends in .html; directories are made.
+    title : str, optional
+
+    Returns
+    -------
+    Path
+        Where the page is.
+    """
+    file = writable(path, (".html", ".htm"))
+    return written(page_of(run, title).html(), file)
+
+
+def collected(runs: Mapping[str, Run], path: str | Path, *, title: str, subtitle: str = "") -> Path:
+    """Write one page about several runs: certificate, animation and curves of each.
+
+    Parameters
+    ----------
+    runs : mapping heading → run
+    path : path
+        Ends in .html; directories are made.
+    title, subtitle : str
+
+    Returns
+    -------
+    Path
+        Where the page is.
+    """
+    file = writable(path, (".html", ".htm"))
+    page = Page(title, subtitle)
+    for k, (heading, run) in enumerate(runs.items()):
+        page.heading(heading, f"run-{k}")
+        page.certificate(run.certificate)
+        _motion(page, *seen(run), name=f"view-{k}")
+    page.heading("How this was computed", "how")
+    page.table(("", "version"), list(versions().items()))
+    return written(page.html(), file)
+
+
+def page_of(run: Run, title: str | None = None) -> Page:
+    """The page, not yet written."""
+    page = Page(title or _title(run), _subtitle(run))
+    scene, panels, notes = seen(run)
+    page.heading("Certificate", "certificate")
+    page.certificate(run.certificate)
+    page.heading("Motion" if scene is not None else "Curves", "motion")
+    _motion(page, scene, panels, notes)
+    page.heading("Model", "model")
+    _model(page, run)
+    page.heading("How this was computed", "how")
+    page.table(("", ""), _settings(run))
+    page.table(("", "version"), list(versions().items()))
+    return page
+
+
+def _motion(
+    page: Page, scene: Scene | None, panels: list[Panel], notes: list[str], name: str = "view"
+) -> None:
+    page.parts.append(viewer.view(scene, panels, name))
+    page.text(*notes)
+    if not page.heads:
+        page.heads.append(viewer.head())
+        page.tails.append(viewer.scripts())
+
+
+def seen(run: Run) -> tuple[Scene | None, list[Panel], list[str]]:
+    """Scene, curves, and what a reader ought to know; the scene is None if there is none."""
+    try:
+        scene = scene_of(run)
+        notes = list(scene.notes)
+    except InputError as error:
+        scene = None
+        parts = [str(x) for x in (error.what, error.remedy) if x]
+        notes = [". ".join(x[0].upper() + x[1:] for x in parts)]
+    if isinstance(run, FieldTrajectory):
+        return scene, bending.panels_of(run), notes
+    return scene, motion.panels_of(run, drawn=scene is not None), notes
+
+
+def scene_of(run: Run, **options: Any) -> Scene:
+    """What is seen of a run."""
+    if isinstance(run, FieldTrajectory):
+        return bending.scene_of(run, **options)
+    return motion.scene_of(run, **options)
+
+
+# ---- words ------------------------------------------------------------------------------------
+
+
+def _title(run: Run) -> str:
+    if isinstance(run, FieldTrajectory):
+        many = len(run.model.beams) if isinstance(run.model, Beams) else 1
+        kind = "Field" if run.mesh is None else "Beam" if many == 1 else f"{many} beams"
+        return f"{kind} of {run.momentum.shape[1]} nodes"
+    return repr(getattr(run.system, "flow", None) or run.system)
+
+
+def _subtitle(run: Run) -> str:
+    many = f"{len(run.t)} stored states"
+    if isinstance(run, Trajectory) and run.batch is not None:
+        many = f"{run.batch} trajectories of {many}"
+    return f"{run.method.name}, step {run.step:g}, t = {run.t[0]:g} … {run.t[-1]:g}, {many}"
+
+
+def _settings(run: Run) -> list[tuple[str, str]]:
+    rows = [
+        ("method", str(getattr(run.method, "label", run.method.name))),
+        ("step", f"{run.step!r}"),
+        ("t", f"{float(run.t[0])!r} … {float(run.t[-1])!r}"),
+        ("stored", f"every {run.every} steps" if run.every > 1 else "every step"),
+    ]
+    rows += [(name, f"{float(value)!r}") for name, value in run.parameters.items()]
+    rows.append(("wall time", f"{run.wall_time:.3g} s, compiling {run.compile_time:.3g} s"))
+    return rows
+
+
+def _model(page: Page, run: Run) -> None:
+    if isinstance(run, FieldTrajectory):
+        page.text(f"`{run.model!r}`")
+        return
+    system = run.system
+    flow = getattr(system, "flow", None)
+    if flow is not None:
+        rates = zip(flow.variables, flow.rhs, strict=True)
+        page.formulas((f"d{x.name}/dt", formula(e)) for x, e in rates)
+        return
+    if max(term.instances for term in system.terms) > MANY:
+        page.text(f"`{system!r}`, a sum of terms:")
+        page.items(f"{t.instances} × {t.kind}" for t in system.terms)
+        return
+    dotted = dict(zip(system.velocities, system.coordinates, strict=True))
+    rows = [
+        ("L" if term.kind == "lagrangian" else "H", formula(term.expressions[0], dotted))
+        for term in system.terms
+        if term.kind in ("lagrangian", "hamiltonian")
+    ]
+    named = zip(system.constraint_names, system.constraints, strict=True)
+    rows += [(f"constraint {name}", formula(e) + "<mo>=</mo><mn>0</mn>") for name, e in named]
+    rows += [
+        (f"force on {q.name}", formula(f, dotted))
+        for q, f in zip(system.coordinates, system.forces, strict=True)
+        if f != 0
+    ]
+    page.formulas(rows)
+
+
+# ---- files ------------------------------------------------------------------------------------
+
+
+def writable(path: str | Path, endings: tuple[str, ...]) -> Path:
+    """The path of a file that can be written, found out before anything is computed."""
+    file = Path(path)
+    if file.suffix.lower() not in endings:
+        raise InputError(
+            f"{file.name!r} has another ending",
+            expected="a name that ends in " + ", ".join(endings),
+            received=str(file),
+        )
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if file.is_dir():
+            raise OSError(EISDIR, "there is a directory of this name")
+        if not os.access(file if file.exists() else file.parent, os.W_OK):
+            raise OSError(EACCES, "it is not allowed")
+    except OSError as error:
+        raise FileError(
+            f"{file} cannot be written",
+            received=error.strerror or str(error),
+            remedy="choose another place",
+        ) from error
+    return file
+
+
+def written(text: str, file: Path) -> Path:
+    """Write a page."""
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise FileError(
+            f"{file} cannot be written", received=error.strerror or str(error)
+        ) from error
+    return file

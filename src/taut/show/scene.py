@@ -1,0 +1,233 @@
+"""What is seen of a run, as data: moving points, links, beams, and curves against time.
+
+A `Scene` knows nothing of how it is drawn: the page of a report and a film are both made of one.
+New kinds of things are new kinds of `Item`, with a painter of the same name in ``viewer.js``.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+NUMBERS = 1_500_000  # of all items over all frames: some 6 MB
+FRAMES = 120_000
+FAST = 0.6  # sizes of the scene that a point moves by in a second of playing
+SEEN = (0.1, 2.5)  # of those: what is well seen as it is
+
+
+@dataclass(frozen=True)
+class Item:
+    """One kind of thing to draw.
+
+    Attributes
+    ----------
+    kind : str
+        The painter: "points", "links", "trails", "curve", "strand" or "beam".
+    data : dict
+        Strings, numbers, lists, and arrays whose first axis is the frame, or has length 1.
+    """
+
+    kind: str
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves against time.
+
+    Attributes
+    ----------
+    title, label : str
+        Heading, and what the vertical axis shows.
+    curves : list of (name, values)
+        Values at the times `t`.
+    log : bool
+    note : str
+    """
+
+    title: str
+    label: str
+    t: np.ndarray
+    curves: list[tuple[str, np.ndarray]]
+    log: bool = False
+    note: str = ""
+    dashed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What is seen of a run.
+
+    Attributes
+    ----------
+    t : ndarray, shape (F,)
+    items : list of Item
+    box : ndarray, shape (2, 3)
+        Corners of what is seen.
+    up : tuple of float
+        Where up is in the picture.
+    axes : tuple of str
+        Names of the directions; two of them if the scene is planar.
+    notes : list of str
+        What the viewer ought to know: frames left out, enlarged displacements.
+    """
+
+    t: np.ndarray
+    items: list[Item]
+    box: np.ndarray
+    up: tuple[float, float, float]
+    axes: tuple[str, ...]
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def planar(self) -> bool:
+        """Whether it is drawn in a plane."""
+        return len(self.axes) == 2
+
+    @property
+    def size(self) -> float:
+        """The diagonal of the box."""
+        return float(np.linalg.norm(self.box[1] - self.box[0])) or 1.0
+
+    def moved(self) -> np.ndarray:
+        """Places of everything that moves, shape (F, P, 3)."""
+        found = [i.data["places"] for i in self.items if i.kind in ("points", "beam", "strand")]
+        many = [a for a in found if len(a) == len(self.t)]
+        return np.concatenate(many, axis=1) if many else np.zeros((len(self.t), 0, 3))
+
+    @property
+    def speed(self) -> float:
+        """How much time of the run is played in a second, a round number.
+
+        1 where that can be followed; otherwise so that what moves fastest covers about half of the
+        picture in a second.
+        """
+        span = float(self.t[-1] - self.t[0])
+        places = self.moved()
+        if span <= 0 or not places.shape[1] or len(self.t) < 2:
+            return 1.0
+        rows = np.unique(np.linspace(0, len(self.t) - 2, 500).astype(int))
+        steps = np.diff(self.t)[rows]
+        rates = np.linalg.norm(places[rows + 1] - places[rows], axis=-1).max(axis=1) / steps
+        rate = float(np.sqrt(np.mean(rates**2)))
+        if SEEN[0] * self.size <= rate <= SEEN[1] * self.size and span > 3:
+            return 1.0
+        wanted = FAST * self.size / rate if rate > 0 else span / 10
+        return rounded(min(wanted, span / 3))
+
+
+def rounded(x: float) -> float:
+    """1, 2 or 5 times a power of ten, not above x (but for what rounding takes)."""
+    power = 10.0 ** np.floor(np.log10(x))
+    return float(max(k * power for k in (1, 2, 5) if k * power <= x * (1 + 1e-9)))
+
+
+def rows_of(many: int, each: int) -> np.ndarray:
+    """Which of `many` states are frames, where each one takes `each` numbers: first and last are.
+
+    Evenly spaced, so that what is left out is the same everywhere.
+    """
+    limit = max(2, min(FRAMES, NUMBERS // max(each, 1)))
+    stride = -(-(many - 1) // (limit - 1)) if many > 1 else 1
+    return np.unique(np.append(np.arange(0, many, max(stride, 1)), many - 1))
+
+
+def banded(t: np.ndarray, y: np.ndarray, points: int = 6000) -> tuple[np.ndarray, np.ndarray]:
+    """Samples of several curves at common times that keep the extremes of each.
+
+    Parameters
+    ----------
+    t : ndarray, shape (N,)
+    y : ndarray, shape (curves, N)
+    points : int
+
+    Returns
+    -------
+    t, y : ndarray, shapes (≤ points,), (curves, ≤ points)
+        Two samples per interval, the lowest and the highest value in the order they come.
+    """
+    if len(t) <= points:
+        return t, y
+    edges = np.linspace(0, len(t), points // 2 + 1).astype(int)
+    starts = edges[:-1]
+    low, high = np.fmin.reduceat(y, starts, axis=1), np.fmax.reduceat(y, starts, axis=1)
+    found = np.empty((len(y), 2 * len(starts)))
+    for k, curve in enumerate(y):
+        for i, (a, b) in enumerate(zip(starts, edges[1:], strict=True)):
+            part = curve[a:b]
+            if np.isnan(part).all():
+                found[k, 2 * i : 2 * i + 2] = np.nan
+                continue
+            rising = np.nanargmin(part) <= np.nanargmax(part)
+            pair = (low[k, i], high[k, i])
+            found[k, 2 * i : 2 * i + 2] = pair if rising else pair[::-1]
+    times = np.empty(2 * len(starts))
+    times[0::2], times[1::2] = t[starts], t[(starts + edges[1:]) // 2]
+    times[-1] = t[-1]
+    return times, found
+
+
+def box_of(places: list[np.ndarray]) -> np.ndarray:
+    """Corners of the smallest box around all places."""
+    flat = [a.reshape(-1, 3) for a in places if a.size]
+    low = np.min([np.nanmin(a, axis=0) for a in flat], axis=0)
+    high = np.max([np.nanmax(a, axis=0) for a in flat], axis=0)
+    return np.array([low, high])
+
+
+# ---- as JSON ----------------------------------------------------------------------------------
+
+
+def packed(array: np.ndarray, kind: str = "f4") -> dict[str, Any]:
+    """An array as JSON: type, shape, and little-endian bytes in base 64."""
+    array = np.ascontiguousarray(array, dtype=f"<{kind}")
+    return {
+        "dtype": kind,
+        "shape": list(array.shape),
+        "bytes": b64encode(array.tobytes()).decode("ascii"),
+    }
+
+
+def as_json(scene: Scene | None, panels: list[Panel], speed: float | None = None) -> dict[str, Any]:
+    """All that the page needs, as what JSON knows."""
+    found: dict[str, Any] = {"panels": [_panel(panel) for panel in panels], "scene": None}
+    if scene is not None:
+        found["scene"] = {
+            "t": packed(scene.t, "f8"),
+            "items": [_item(item, len(scene.axes)) for item in scene.items],
+            "box": scene.box.tolist(),
+            "up": list(scene.up),
+            "axes": list(scene.axes),
+            "speed": speed or scene.speed,
+        }
+    return found
+
+
+def _item(item: Item, dimension: int) -> dict[str, Any]:
+    """An item with its arrays packed; places in a plane have two components."""
+    kinds = {np.dtype("uint8"): "u1", np.dtype("int16"): "i2"}
+    data = {**item.data}
+    if "places" in data:
+        data["places"] = data["places"][..., :dimension]
+    return {"kind": item.kind} | {
+        name: packed(x, kinds.get(x.dtype, "f4")) if isinstance(x, np.ndarray) else x
+        for name, x in data.items()
+    }
+
+
+def _panel(panel: Panel) -> dict[str, Any]:
+    values = np.array([y for _, y in panel.curves], dtype=float).reshape(-1, len(panel.t))
+    t, y = banded(panel.t, values)
+    return {
+        "title": panel.title,
+        "label": panel.label,
+        "names": [name for name, _ in panel.curves],
+        "log": panel.log,
+        "note": panel.note,
+        "dashed": [name in panel.dashed for name, _ in panel.curves],
+        "t": packed(t, "f8"),
+        "y": packed(y, "f4"),
+    }

@@ -1,0 +1,54 @@
+"""The scene of a run of a field: strain and momentum over the place s, one lane each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from taut.errors import InputError
+from taut.march.field_trajectory import FieldTrajectory
+from taut.show.scene import Item, Scene, box_of, rows_of
+
+COMPONENTS = 3
+HIGH = 0.22  # of the length: half of a lane
+
+
+def scene_of(run: FieldTrajectory) -> Scene:
+    """Curves over s that move; each lane is scaled so that its largest value fills it."""
+    lanes = {
+        "strain": (run.model.middles, run.strain),
+        "momentum": (run.model.places, run.momentum),
+    }
+    finite = min(_finite(values) for _, values in lanes.values())
+    if finite == 0:
+        raise InputError("there is nothing to draw: no state of the run is finite")
+    each = sum(2 * len(s) * min(v.shape[2], COMPONENTS) for s, v in lanes.values())
+    rows = rows_of(finite, each)
+    length = float(run.model.places[-1] - run.model.places[0])
+    items, notes = [], []
+    for k, (name, (s, values)) in enumerate(lanes.items()):
+        shown = values[rows][..., :COMPONENTS]
+        largest = float(np.abs(shown).max())
+        centre = -2.4 * HIGH * length * k
+        scale = HIGH * length / largest if largest > 0 else 0.0
+        for component in range(shown.shape[2]):
+            places = np.zeros((len(rows), len(s), 3))
+            places[..., 0] = s
+            places[..., 1] = centre + scale * shown[..., component]
+            items.append(Item("strand", {"places": places, "colour": component}))
+        items.append(_axis(name, s, centre))
+        notes.append(f"{name}: the lane is {2 * largest:.3g} high")
+    if len(rows) < len(run.t):
+        notes.append(f"{len(rows)} of {len(run.t)} stored states are drawn")
+    box = box_of([i.data["places"] for i in items])
+    return Scene(run.t[rows], items, box, (0.0, 1.0, 0.0), ("s", ""), notes)
+
+
+def _finite(values: np.ndarray) -> int:
+    bad = np.flatnonzero(~np.isfinite(values).all(axis=(1, 2)))
+    return int(bad[0]) if len(bad) else len(values)
+
+
+def _axis(name: str, s: np.ndarray, centre: float) -> Item:
+    """Where a lane is zero, with its name."""
+    ends = np.array([[[s[0], centre, 0.0], [s[-1], centre, 0.0]]])
+    return Item("curve", {"places": ends, "name": name})

@@ -1,0 +1,228 @@
+"""Scenes: what is drawn where, how fast it plays, and what is left out."""
+
+from __future__ import annotations
+
+import base64
+
+import numpy as np
+import pytest
+import sympy as sp
+from hypothesis import given, strategies as st
+
+import taut
+from taut.problems import names, problem
+from taut.show import scene as scenes
+from taut.show.bending import outlines
+from taut.show.geometry import drawing_of
+from taut.show.motion import scene_of
+from taut.show.scene import banded, packed, rounded, rows_of
+
+x, y, z = taut.coordinates("x y z")
+
+
+def items(scene, kind: str) -> list[dict]:
+    return [item.data for item in scene.items if item.kind == kind]
+
+
+class TestDefaultDrawing:
+    def test_points_and_rods_by_themselves(self):
+        a, b, c, d, l = taut.coordinates("x1 y1 x2 y2 l")
+        system = taut.System(
+            [a, b, c, d], mass=1, parameters={"l": 2},
+            constraints=[a**2 + (b - l - taut.t) ** 2 - 1, (a - c) ** 2 + (b - d) ** 2 - l**2],
+        )  # fmt: skip
+        drawing = drawing_of(system)
+        assert drawing.points == {"1": (a, b), "2": (c, d), "ground": (0, l + taut.t)}
+        assert [(x.start, x.end) for x in drawing.links] == [("ground", "1"), ("1", "2")]
+
+    def test_two_holds_are_two_grounds_and_one_hold_is_one(self):
+        a, b, c, d = taut.coordinates("x1 y1 x2 y2")
+        holds = [a**2 + b**2 - 1, c**2 + d**2 - 1, (c - 3) ** 2 + d**2 - 4]
+        drawing = drawing_of(taut.System([a, b, c, d], mass=1, constraints=holds))
+        assert list(drawing.points) == ["1", "2", "ground", "ground 2"]
+
+    def test_a_point_that_is_called_ground(self):
+        a, b = taut.coordinates("x_ground y_ground")
+        drawing = drawing_of(taut.System([a, b], mass=1, constraints=[a**2 + b**2 - 1]))
+        assert list(drawing.points) == ["ground", "ground 2"]
+
+    def test_nothing_to_draw(self):
+        theta, phi = taut.coordinates("theta phi")
+        run = taut.simulate(
+            taut.System([theta, phi], mass=1, potential=0), q0=[0, 0], v0=[1, 0], duration=1,
+            step=0.5,
+        )  # fmt: skip
+        with pytest.raises(taut.InputError, match="nothing to draw") as caught:
+            run.animate()
+        assert "taut.Drawing" in str(caught.value)
+
+    def test_a_chain_of_terms(self):
+        u, v, a, b, c, d = sp.symbols("u v a b c d", real=True)
+        n = 50
+        pairs = np.arange(2 * n).reshape(n, 2)
+        terms = [
+            taut.Term("lagrangian", (a, b), [(u**2 + v**2) / 2 - b], pairs, rates=(u, v)),
+            taut.Term("constraint", (a, b), [a**2 + b**2 - 1], pairs[:1]),
+            taut.Term("constraint", (a, b, c, d), [(a - c) ** 2 + (b - d) ** 2 - 1],
+                      np.hstack([pairs[:-1], pairs[1:]])),
+        ]  # fmt: skip
+        names = [sp.Symbol(f"{letter}{k}") for k in range(n) for letter in "xy"]
+        drawing = drawing_of(taut.System.from_terms(names, terms))
+        assert len(drawing.points) == n + 1
+        assert len(drawing.links) == n
+
+
+@pytest.mark.parametrize("name", names())
+def test_reference_problems_are_drawn(name):
+    given = problem(name)
+    assert given.system.drawing is not None
+    run = given.simulate(duration=20 * given.step)
+    scene = scene_of(run)
+    places = scene.moved()
+    assert np.isfinite(places).all()
+    assert np.ptp(places, axis=0).max() > 0
+    assert (scene.box[0] <= places.min(axis=(0, 1)) + 1e-12).all()
+    assert (scene.box[1] >= places.max(axis=(0, 1)) - 1e-12).all()
+
+
+def test_rods_of_drawn_problems_keep_their_length():
+    """What is drawn as a rod is one, in the whole catalogue."""
+    checked = 0
+    for name in names():
+        scene = scene_of(problem(name).simulate(duration=50 * problem(name).step))
+        places = items(scene, "points")[0]["places"]
+        for links in items(scene, "links"):
+            if links["look"] == "rod":
+                for a, b in links["pairs"]:
+                    lengths = np.linalg.norm(places[:, a] - places[:, b], axis=1)
+                    assert np.ptp(lengths) < 1e-12
+                    checked += 1
+    assert checked >= 20
+
+
+class TestPlaces:
+    def test_expressions_parameters_and_time(self):
+        k = sp.Symbol("k")
+        drawing = taut.Drawing({"a": (k * x, y + taut.t), "b": (1, k)}, trails=["a"])
+        system = taut.System([x, y], mass=1, parameters={"k": 2}, drawing=drawing)
+        run = taut.simulate(
+            system, q0=[1, 2], v0=[1, -1], duration=1, step=0.25, parameters={"k": 3}
+        )
+        (points,) = items(scene_of(run), "points")
+        np.testing.assert_allclose(points["places"][:, 0, 0], 3 * run.q[:, 0], rtol=1e-15)
+        np.testing.assert_allclose(points["places"][:, 0, 1], run.q[:, 1] + run.t, rtol=1e-15)
+        assert (points["places"][:, 1] == [1, 3, 0]).all()
+        assert points["moving"] == [True, False]
+
+    def test_up_follows_gravity_and_the_drawing(self):
+        for down, up in (("auto", (0, -1, 0)), (None, (0, 1, 0)), ("x", (-1, 0, 0))):
+            system = taut.System(
+                [x, y], mass=1, potential=-y, drawing=taut.Drawing({"a": (x, y)}, down=down)
+            )
+            run = taut.simulate(system, q0=[0, 0], v0=0, duration=1, step=0.5)
+            assert scene_of(run).up == up
+
+    def test_trails_of_many_are_that_of_the_last(self):
+        run = problem("chain").simulate(duration=1)
+        assert items(scene_of(run), "trails")[0]["points"] == [5]
+        run = problem("zg-double").simulate(duration=1)
+        assert items(scene_of(run), "trails")[0]["points"] == [1, 2]
+        assert items(scene_of(problem("fpu").simulate(duration=1)), "trails") == []
+
+
+class TestSpeed:
+    def test_real_time_where_that_can_be_followed(self):
+        assert scene_of(problem("zg-double").simulate()).speed == 1
+
+    def test_slow_and_fast_motions_take_seconds(self):
+        for rate in (1e-3, 1.0, 1e3):
+            system = taut.System([x, y], mass=1, potential=rate**2 * (x**2 + y**2) / 2)
+            run = taut.simulate(
+                system, q0=[1, 0], v0=[0, rate], duration=60 / rate, step=0.05 / rate
+            )
+            turns = scene_of(run).speed * rate / (2 * np.pi)  # per second of playing
+            assert 0.05 < turns < 0.5
+
+    @given(st.floats(1e-12, 1e12))
+    def test_rounded(self, wanted):
+        found = rounded(wanted)
+        assert found <= wanted * (1 + 1e-8)
+        assert found > wanted / 2.51
+        digit = f"{found:.6e}"
+        assert digit[0] in "125"
+        assert set(digit[1:8]) <= set(".0")
+
+
+class TestFrames:
+    @given(st.integers(1, 3_000_000), st.integers(1, 100_000))
+    def test_first_and_last_are_kept_and_the_budget_too(self, many, each):
+        rows = rows_of(many, each)
+        assert rows[0] == 0
+        assert rows[-1] == many - 1
+        assert (np.diff(rows) > 0).all()
+        limit = max(2, min(scenes.FRAMES, scenes.NUMBERS // each))
+        assert len(rows) <= limit + 1
+        if many <= limit:
+            assert len(rows) == many
+
+    @given(st.integers(1, 4000), st.integers(2, 60), st.integers(0, 2**32 - 1))
+    def test_bands_keep_extremes(self, many, points, seed):
+        rng = np.random.default_rng(seed)
+        t = np.arange(many, dtype=float)
+        values = rng.normal(size=(2, many))
+        values[0, rng.integers(many)] = 100
+        values[1, rng.integers(many)] = -100
+        times, found = banded(t, values, points)
+        assert found.shape == (2, len(times))
+        assert len(times) <= max(points, 2)
+        assert found[0].max() == 100
+        assert found[1].min() == -100
+        assert times[0] == t[0]
+        assert times[-1] == t[-1]
+        assert (np.diff(times) >= 0).all()
+
+    def test_bands_with_gaps(self):
+        y = np.ones((1, 1000))
+        y[0, 300:] = np.nan
+        _, found = banded(np.arange(1000.0), y, 100)
+        assert np.isnan(found[0, -1])
+        assert found[0, 0] == 1
+
+
+def test_packed_arrays_come_back():
+    array = np.arange(6.0).reshape(3, 2)
+    made = packed(array, "f8")
+    back = np.frombuffer(base64.b64decode(made["bytes"]), dtype="<f8").reshape(made["shape"])
+    assert (back == array).all()
+
+
+class TestBeams:
+    def test_outlines_are_those_of_the_sections(self):
+        material = {"density": 1, "young": 1, "poisson": 0.3}
+        wide = taut.Beam(length=1, section=taut.Rectangle(0.4, 0.2), **material)
+        (corners,) = outlines(wide, 1e-9)
+        assert np.ptp(corners, axis=0).tolist() == [0.4, 0.2]
+        (ring,) = outlines(taut.Beam(length=1, section=taut.Circle(0.3), **material), 1e-9)
+        np.testing.assert_allclose(np.linalg.norm(ring, axis=1), 0.3)
+        cone = taut.Beam(length=1, section=lambda s: taut.Circle(0.1 + s), nodes=3, **material)
+        sizes = [np.linalg.norm(o[0]) for o in outlines(cone, 1e-9)]
+        np.testing.assert_allclose(sizes, [0.1, 0.6, 1.1])
+
+    def test_thin_ones_can_be_seen(self):
+        thin = taut.Beam(length=1, section=taut.Circle(1e-5), density=1, young=1, poisson=0.3)
+        (ring,) = outlines(thin, 0.01)
+        np.testing.assert_allclose(np.linalg.norm(ring, axis=1), 0.01)
+        plain = taut.Beam(length=1, inertia=[1] * 6, stiffness=[1] * 6)
+        assert len(outlines(plain, 0.01)) == 1
+
+    def test_small_displacements_are_enlarged_and_that_is_said(self):
+        beam = taut.Beam(
+            length=1, section=taut.Square(0.02), nodes=11, density=1000, young=1e9, poisson=0.3,
+            ends=("clamped", "free"), gravity=(0, 0, -1),
+        )  # fmt: skip
+        run = taut.simulate(beam, duration=0.01, every=10)
+        made = run.animate()
+        assert any("times as large" in note for note in made.scene.notes)
+        plain = run.animate(magnify=1)
+        assert plain.scene.notes == []
+        np.testing.assert_array_equal(plain.scene.items[0].data["places"], run.positions)
