@@ -131,7 +131,7 @@ class TestLists:
         assert "did you mean 'rattle'?" in err
 
     def test_papers(self, command):
-        code, out, _ = command("papers")
+        code, out, _ = command("papers", "--list")
         assert code == 0
         assert "zg" in out
         assert "Zhong Wanxie" in out
@@ -371,24 +371,6 @@ class TestDemo:
 
 
 class TestOthers:
-    def test_papers_zg(self, command, monkeypatch):
-        made = []
-
-        def reproduce(out, progress):
-            from taut.papers.page import written
-            from taut.show.page import Page
-
-            made.append((out, progress))
-            return written(Page("title", ""), out, "zg", {})
-
-        monkeypatch.setattr("taut.papers.zg.reproduce", reproduce)
-        code, out, err = command("papers", "zg")
-        assert (code, err) == (0, "")
-        assert made == [(Path("out/papers/zg"), None)]  # no progress where there is no terminal
-        assert f"  {Path('out/papers/zg/index.html')}\n" in out
-        assert command("papers", "zg", "--out", "there")[0] == 0
-        assert Path("there", "index.html").exists()
-
     def test_bench_passes_arguments_and_exit_code(self, command, monkeypatch):
         calls = []
         monkeypatch.setattr(subprocess, "call", lambda line: calls.append(line) or 3)
@@ -403,15 +385,6 @@ class TestOthers:
         code, _, err = command("bench")
         assert code == 2
         assert "make bench" in err
-
-    def test_a_terminal_is_told_how_far_it_is(self, capsys):
-        tell = cli._stages()
-        tell(1, 2, "figures")
-        tell(2, 2, "done")
-        said = capsys.readouterr()
-        assert said.out == ""
-        assert "[1/2] figures" in said.err
-        assert said.err.endswith("\x1b[K")
 
 
 def test_laws_are_printed_as_a_table_as_formulas_and_for_machines(command):

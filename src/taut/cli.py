@@ -92,10 +92,7 @@ def parser() -> argparse.ArgumentParser:
     shape.add_argument("--json", action="store_true", help="everything that is known of them")
     known = command("methods", _methods, "list the methods, or cite the references of one")
     known.add_argument("name", nargs="?", metavar="NAME")
-    papers = command("papers", _papers, "list the papers, or redraw one from our own runs")
-    papers.add_argument("name", nargs="?", metavar="NAME")
-    papers.add_argument("--out", type=Path, metavar="DIR",
-                        help="where the page goes (default: out/papers/NAME)")  # fmt: skip
+    _add_papers(command("papers", _papers, "run every example of the papers, write one page"))
     command("bench", _bench, "measure speed; options go to benchmarks/run.py of the checkout")
     return top
 
@@ -121,6 +118,19 @@ def _add_run(made: argparse.ArgumentParser) -> None:
     made.add_argument("--out", action="append", metavar="DIR|FILE",
                       help="a directory for report, plot, CSV and JSON, or a file that ends in "
                       f"{', '.join(KINDS)}; may be repeated (default: out/run)")  # fmt: skip
+
+
+def _add_papers(made: argparse.ArgumentParser) -> None:
+    made.add_argument("names", nargs="*", metavar="NAME",
+                      help="papers, see --list (default: all of them)")  # fmt: skip
+    made.add_argument("--list", action="store_true", help="list the papers and run nothing")
+    made.add_argument("--out", type=Path, metavar="DIR",
+                      help="where index.html goes (default: out/papers)")  # fmt: skip
+    made.add_argument("--figures", action="store_true",
+                      help="write each figure as an SVG file, too")  # fmt: skip
+    made.add_argument("--json", action="store_true",
+                      help="print all numbers as JSON and nothing else; the page is written only "
+                      "if --out or --figures is given")  # fmt: skip
 
 
 # ---- commands ---------------------------------------------------------------------------------
@@ -233,19 +243,29 @@ def _methods(chosen: argparse.Namespace) -> None:
 
 
 def _papers(chosen: argparse.Namespace) -> None:
-    from taut.papers import PAPERS, paper
+    import json
 
-    if chosen.name is None:
-        for known in PAPERS.values():
+    from taut.papers import chosen as papers
+
+    found = papers(chosen.names)
+    if chosen.list:
+        for known in found:
             print(f"  {known.name:<6}{known.title}\n        {known.source}")
-        print("\n`taut papers NAME` redraws one")
+        print("\n`taut papers NAME …` reproduces them, `taut papers` all of them")
         return
-    found = paper(chosen.name)
-    out = chosen.out or Path("out", "papers", found.name)
-    _directory(out)
-    report = found.reproduce(out, progress=_stages() if sys.stderr.isatty() else None)
-    _tell(f"{found.title}\n{found.source}", [report.page, report.data])
-    print(f"  and {len(report.figures)} figures beside them")
+    from taut.papers.book import reproduce, write
+
+    drawn = not chosen.json or chosen.figures or chosen.out is not None
+    out = chosen.out or Path("out", "papers")
+    if drawn:
+        _directory(out)
+    made = reproduce(found, drawn=drawn)
+    files = write(made.page, out, chosen.figures) if made.page is not None else []
+    if chosen.json:
+        print(json.dumps(made.numbers, indent=2, ensure_ascii=False, allow_nan=False))
+        return
+    print(table((d.paper.name, d.chapter.heading, d.in_words()) for d in made.done))
+    _tell("written", dict.fromkeys(f if f.parent == out else f.parent for f in files))
 
 
 def _bench(chosen: argparse.Namespace) -> int:
@@ -382,19 +402,6 @@ def _tell(what: str, files: Iterable[Path]) -> None:
         print(f"  {file}")
 
 
-def _stages() -> Any:
-    """A line on the terminal that says what is being done."""
-
-    def tell(done: int, total: int, what: str) -> None:
-        end = "" if done < total else "\r\x1b[K"
-        print(
-            f"\r\x1b[K[{done}/{total}] {what} …" if done < total else "", end=end, file=sys.stderr
-        )
-        sys.stderr.flush()
-
-    return tell
-
-
 # ---- files ------------------------------------------------------------------------------------
 
 
@@ -431,12 +438,15 @@ def _files(text: str, name: str) -> list[Path]:
 
 
 def _directory(path: Path) -> None:
+    """Make a directory, if need be; it must take files."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(
             f"{path} cannot be made", received=error.strerror, remedy="choose another directory"
         ) from error
+    if not os.access(path, os.W_OK):
+        raise FileError(f"{path} cannot be written to", remedy="choose another directory")
 
 
 def _write(run: Trajectory, files: Iterable[Path]) -> None:

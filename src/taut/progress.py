@@ -6,13 +6,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 PATIENCE = 1.0  # seconds before a bar appears
 
 
 class Progress:
     """Counts steps and shows them.
+
+    While one is under way, those that begin inside it show nothing: a terminal has one bar.
 
     Parameters
     ----------
@@ -37,7 +39,13 @@ class Progress:
         self._begin = time.perf_counter()
         self._model, self._label = str(model), label
 
+    _outer: ClassVar[Progress | None] = None
+
     def __enter__(self) -> Progress:
+        if Progress._outer is None:
+            Progress._outer = self
+        else:
+            self._show = False
         return self
 
     def expect(self, steps: int) -> None:
@@ -82,5 +90,7 @@ class Progress:
         return self._bar
 
     def __exit__(self, *_: object) -> None:
+        if Progress._outer is self:
+            Progress._outer = None
         if self._bar is not None:
             self._bar.stop()

@@ -305,7 +305,15 @@ class TestStyle:
 
     @pytest.mark.parametrize(
         ("value", "text"),
-        [(0.0, "0"), (-7.22e-7, "−7.2×10⁻⁷"), (0.0102, "0.010"), (12.0, "12"), (1e12, "1.0×10¹²")],
+        [
+            (0.0, "0"),
+            (-7.22e-7, "−7.2×10⁻⁷"),
+            (0.0102, "0.010"),
+            (12.0, "12"),
+            (220.4, "220"),
+            (-5432, "−5400"),
+            (1e12, "1.0×10¹²"),
+        ],
     )
     def test_numbers_in_captions(self, value, text):
         assert style.number(value) == text

@@ -5,16 +5,15 @@ Importing the catalogue imports no paper.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from taut.errors import UnknownName
 
 if TYPE_CHECKING:
-    from taut.papers.page import Report
+    from taut.papers.chapter import Chapter
 
 
 @dataclass(frozen=True)
@@ -26,27 +25,24 @@ class Paper:
     name : str
     title, source : str
         What it is called, and where it appeared.
-    module : str
-        Where its ``reproduce(out, progress) -> Report`` is.
+    shown : tuple of str
+        The figures and tables of the paper that are redrawn, by their names in its chapter: what
+        is "fig01" here is ``#zg-fig01`` on the page.
     """
 
     name: str
     title: str
     source: str
-    module: str
+    shown: tuple[str, ...]
 
-    def reproduce(
-        self, out: str | Path, progress: Callable[[int, int, str], object] | None = None
-    ) -> Report:
-        """Redraw the paper into a directory.
+    def chapter(self) -> Chapter[Any]:
+        """What is run and what is said; this imports the paper's module."""
+        return import_module(f"taut.papers.{self.name}").CHAPTER
 
-        Parameters
-        ----------
-        out : path
-            Made if it does not exist.
-        progress : callable(done, total, what), optional
-        """
-        return import_module(self.module).reproduce(Path(out), progress)
+
+def figures(*numbers: int) -> tuple[str, ...]:
+    """The names of figures in a chapter."""
+    return tuple(f"fig{k:02d}" for k in numbers)
 
 
 PAPERS: dict[str, Paper] = {
@@ -56,25 +52,25 @@ PAPERS: dict[str, Paper] = {
             "zg",
             "Integration of constrained dynamical systems via analytical structural mechanics",
             "Zhong Wanxie & Gao Qiang, Journal of Dynamics and Control 4(3), 2006",
-            "taut.papers.zg",
+            figures(*range(1, 10), *range(11, 17)),  # 10 is a sketch
         ),
         Paper(
             "cq",
             "Symplectic algorithm for dynamic equations of constrained multibody systems",
             "Journal of Chongqing University 27(6), 2004, 102–105",
-            "taut.papers.cq",
+            figures(2, 3, 4, 5),  # 1 is a sketch
         ),
         Paper(
             "sgm",
             "Conserved quantities and one-step corrections method for holonomic system",
             "Shang Mei, Guo Yongxin & Mei Fengxiang, 2008",
-            "taut.papers.sgm",
+            ("example",),  # a body in formulas, without figures
         ),
         Paper(
             "cs",
             "A Poisson integrator for geometric exact beam",
             "Chen Xiao & Shi Donghua, Journal of Dynamics and Control, 2025",
-            "taut.papers.cs",
+            (*figures(1, 2, 3), "table2"),
         ),
     )
 }
@@ -87,4 +83,9 @@ def paper(name: str) -> Paper:
     return PAPERS[name]
 
 
-__all__ = ["PAPERS", "Paper", "paper"]
+def chosen(names: Iterable[str]) -> list[Paper]:
+    """The papers of these names, each once; all of them if none is named."""
+    return [paper(name) for name in dict.fromkeys(names)] or list(PAPERS.values())
+
+
+__all__ = ["PAPERS", "Paper", "chosen", "paper"]

@@ -6,13 +6,12 @@ took; here they are swept and the best are used.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from taut.papers import PAPERS, cq_figures as draw
+from taut.march.trajectory import Trajectory
+from taut.papers import cq_figures as draw
+from taut.papers.chapter import Certified, Chapter, Claim, Erratum, Stage, Summary, verdict
 from taut.papers.cq_study import (
-    COMMAND,
     INNER,
     INNER_STEPS,
     INNER_TIME,
@@ -20,7 +19,6 @@ from taut.papers.cq_study import (
     SPANS,
     SWEEP,
     Study,
-    best_of,
     inner,
     numbers,
     position_error,
@@ -28,107 +26,90 @@ from taut.papers.cq_study import (
     sweep,
     velocity_error,
 )
-from taut.papers.page import Report, written
+from taut.papers.numbers import rates, signed
 from taut.show.page import Page
-from taut.show.style import number, percent
+from taut.show.style import number
 
 SHORT, LONG = SPANS
-
-
-def reproduce(out: Path, progress: Callable[[int, int, str], object] | None = None) -> Report:
-    """Redraw the paper into `out`: figures, ``index.html`` and ``cq.json``.
-
-    Parameters
-    ----------
-    out : Path
-        Made if it does not exist.
-    progress : callable(done, total, what), optional
-
-    Returns
-    -------
-    Report
-    """
-    tell = progress or (lambda done, total, what: None)
-    tell(0, 5, "Baumgarte, for every α")
-    found = sweep()
-    best = best_of(found)
-    tell(1, 5, "the example, symplectic and otherwise")
-    study = Study(runs=runs(best), sweep=found, best=best, inner={}, numbers={})
-    tell(2, 5, "inner methods")
-    study.inner.update(inner())
-    tell(3, 5, "certificates")
-    study.numbers.update(numbers(study))
-    tell(4, 5, "figures")
-    report = written(page_of(study), Path(out), "cq", study.numbers)
-    tell(5, 5, "done")
-    return report
-
-
-def page_of(study: Study) -> Page:
-    """The whole page."""
-    paper = PAPERS["cq"]
-    page = Page("CQ 2004, redrawn", f"{paper.source}: *{paper.title}*")
-    for write in (
-        _summary, _example, _symplectic, _baumgarte, _sweep, _energy, _inner, _certificates, _how,
-    ):  # fmt: skip
-        write(page, study)
-    return page
+LEAD = (
+    "Every figure below is drawn from runs in taut with the paper's data: a planar triple "
+    "pendulum, step 0.12 s, 60 s. The symplectic composition keeps both constraints to round-off, "
+    "as the paper says; Baumgarte's stabilisation does not, with any α. The paper does not print "
+    "its α and β, so the figures here use the best of a sweep. Two things do not show in the "
+    "paper's figures: over 60 s the *path* of Baumgarte with RK4, a method of order 4, is the more "
+    "accurate one; and the example cannot tell inner methods apart."
+)
 
 
 # ---- beginning --------------------------------------------------------------------------------
 
 
-def _summary(page: Page, study: Study) -> None:
-    page.heading("In short", "short")
-    page.text(
-        "Every figure below is drawn from runs in taut with the paper's data: a planar triple "
-        "pendulum, step 0.12 s, 60 s. The symplectic composition keeps both constraints to "
-        "round-off, as the paper says; Baumgarte's stabilisation does not, with any α. The paper "
-        "does not print its α and β, so the figures here use the best of a sweep. Two things do "
-        "not show in the paper's figures: over 60 s the *path* of Baumgarte with RK4, a method of "
-        "order 4, is the more accurate one; and the example cannot tell inner methods apart.",
-    )
-    page.table(
-        ("", "paper", "ours", ""), claims(study), "The paper's statements and what hides in them"
-    )
-
-
-def claims(study: Study) -> list[tuple[str, str, str, str]]:
+def claims(study: Study) -> list[Claim]:
     """What the paper says, what we measure, and whether it agrees."""
     x, found = study.numbers["runs"], study.numbers["inner methods"]
     ours, theirs = (x[f"{m}@{SHORT:g}"] for m in ("symplectic", "Baumgarte"))
     late = x[f"Baumgarte@{LONG:g}"]
     lost = [a for a, swept in study.numbers["sweep"].items() if swept["lost at"] is not None]
-    rates = [found[f"polar, {name}"]["orders"][-1] for name in INNER]
+    kept = [found[f"polar, {name}"]["orders"][-1] for name in INNER]
     sharper = ours["position error"] < 1e-6 * theirs["position error"]
     return [
-        ("symplectic: position constraint", "error of round-off",
-         f"‖g‖ ≤ {number(ours['position error'])}", _verdict(ours["position error"] < 1e-14)),
-        ("symplectic: velocity constraint", "error of round-off",
-         f"‖G q̇‖ ≤ {number(ours['velocity error'])}", _verdict(ours["velocity error"] < 1e-14)),
-        ("Baumgarte, α not printed", "larger errors",
-         f"‖g‖ ≤ {number(theirs['position error'])} at its best, α = β = {study.best:g}",
-         _verdict(sharper)),
-        ("“more accurate”", "symplectic",
-         f"path off by {number(ours['error of the path'])} m (symplectic), "
-         f"{number(theirs['error of the path'])} m (Baumgarte)",
-         _verdict(ours["error of the path"] < theirs["error of the path"],
-                  "of the constraints it is true; order 2 meets order 4")),
-        ("“more stable”", "symplectic",
-         f"Baumgarte blows up from α = {min(map(float, lost)):g} on; H falls by "
-         f"{number(-late['energy error at the end'])} in {LONG:g} s",
-         _verdict(bool(lost) and late["energy error at the end"] < -0.1)),
-        ("inner methods on the example", "any symplectic one",
-         f"all the same map, apart by {number(found['gap on the example'])} m",
-         "the example cannot tell"),
-        ("order of the composition", "",
-         " · ".join(f"{r:.2f}" for r in rates), "two, whatever the inner method"),
+        Claim("symplectic: position constraint", "error of round-off",
+              f"‖g‖ ≤ {number(ours['position error'])}", verdict(ours["position error"] < 1e-14)),
+        Claim("symplectic: velocity constraint", "error of round-off",
+              f"‖G q̇‖ ≤ {number(ours['velocity error'])}", verdict(ours["velocity error"] < 1e-14)),
+        Claim("Baumgarte, α not printed", "larger errors",
+              f"‖g‖ ≤ {number(theirs['position error'])} at its best, α = β = {study.best:g}",
+              verdict(sharper)),
+        Claim("“more accurate”", "symplectic",
+              f"path off by {number(ours['error of the path'])} m (symplectic), "
+              f"{number(theirs['error of the path'])} m (Baumgarte)",
+              verdict(ours["error of the path"] < theirs["error of the path"],
+              "of the constraints it is true; order 2 meets order 4")),
+        Claim("“more stable”", "symplectic",
+              f"Baumgarte blows up from α = {min(map(float, lost)):g} on; H falls by "
+              f"{number(-late['energy error at the end'])} in {LONG:g} s",
+              verdict(bool(lost) and late["energy error at the end"] < -0.1)),
+        Claim("inner methods on the example", "any symplectic one",
+              f"all the same map, apart by {number(found['gap on the example'])} m",
+              "the example cannot tell"),
+        Claim("order of the composition", "",
+              rates(kept), "two, whatever the inner method"),
     ]  # fmt: skip
 
 
-def _verdict(holds: bool, note: str = "") -> str:
-    said = "agrees" if holds else "does not agree"
-    return f"{said}; {note}" if note else said
+def summary(study: Study) -> Summary:
+    """The paper in one line."""
+    x = study.numbers["runs"]
+    ours, theirs = (x[f"{m}@{SHORT:g}"] for m in ("symplectic", "Baumgarte"))
+    times = ours["error of the path"] / theirs["error of the path"]
+    return Summary(
+        "A symplectic composition keeps position and velocity constraints to round-off, where "
+        "Baumgarte's stabilisation does not.",
+        f"So it is, for every α tried. The path over {SHORT:g} s is {times:.1f} times further off "
+        "than that of Baumgarte with RK4; the energy of Baumgarte runs down.",
+        "largest ‖g‖ of the symplectic scheme", "round-off", number(ours["position error"]),
+    )  # fmt: skip
+
+
+def errata(study: Study) -> list[Erratum]:
+    """What the paper leaves open."""
+    x = study.numbers["runs"]
+    ours, theirs = (x[f"{m}@{SHORT:g}"]["error of the path"] for m in ("symplectic", "Baumgarte"))
+    return [
+        Erratum(
+            "Example, Baumgarte", "α and β are not printed", f"α = β = {study.best:g}, the best",
+            f"every half from {SWEEP[0]:g} to {SWEEP[-1]:g} was tried; see below",
+        ),
+        Erratum(
+            "Example, start", "λ₀ = 0", "no λ₀ is needed",
+            "every step finds its own multipliers",
+        ),
+        Erratum(
+            "Conclusion", "“more accurate”", "of the constraints; not of the path",
+            f"off by {number(ours)} m (symplectic, order 2) and {number(theirs)} m (Baumgarte, "
+            f"order 4) in {SHORT:g} s",
+        ),
+    ]  # fmt: skip
 
 
 def _example(page: Page, study: Study) -> None:
@@ -157,9 +138,14 @@ def _symplectic(page: Page, study: Study) -> None:
         "G(q_{i+1})ᵀ; the pushes are such that g = 0 and G q̇ = 0 at the end. `SymplecticRK` with "
         "the midpoint rule. Norms are 2-norms, as in the paper.",
     )
+    _residuals(page, run, found, 2)
+
+
+def _residuals(page: Page, run: Trajectory, found: dict[str, Any], first: int) -> None:
+    """Two figures: the errors of both constraints."""
     for k, name, error, label in (
-        (2, "position", position_error(run), r"$\|g\|$"),
-        (3, "velocity", velocity_error(run), r"$\|G\dot q\|$"),
+        (first, "position", position_error(run), r"$\|g\|$"),
+        (first + 1, "velocity", velocity_error(run), r"$\|G\dot q\|$"),
     ):
         page.figure(
             f"fig{k:02d}", draw.errors(run.t, error, label), f"Fig. {k}",
@@ -175,14 +161,7 @@ def _baumgarte(page: Page, study: Study) -> None:
         f"by the classical Runge–Kutta method. α = β = {study.best:g}: the value in steps of a "
         f"half from {SWEEP[1]:g} to {SWEEP[-1]:g} with the smallest of the largest ‖g‖ in 60 s.",
     )
-    for k, name, error, label in (
-        (4, "position", position_error(run), r"$\|g\|$"),
-        (5, "velocity", velocity_error(run), r"$\|G\dot q\|$"),
-    ):
-        page.figure(
-            f"fig{k:02d}", draw.errors(run.t, error, label), f"Fig. {k}",
-            f"Error of the {name} constraints; largest: {number(found[f'{name} error'])}.",
-        )  # fmt: skip
+    _residuals(page, run, found, 4)
 
 
 def _sweep(page: Page, study: Study) -> None:
@@ -193,7 +172,7 @@ def _sweep(page: Page, study: Study) -> None:
         "The best α belongs to this motion and this step; another problem has another one.",
     )
     page.figure(
-        "sweep", draw.sweep(study), "Largest errors against α = β.",
+        "rates", draw.sweep(study), "Largest errors against α = β.",
         "Over 60 s, step 0.12 s. Grey: no pendulum is left.",
     )  # fmt: skip
     page.figure(
@@ -207,7 +186,7 @@ def _sweep(page: Page, study: Study) -> None:
             rows.append((f"{alpha:g}", "blows up", "blows up", f"lost at {found['lost at']:.2f} s"))
         else:
             sizes = (number(found[f"{name} error"]) for name in ("position", "velocity"))
-            rows.append((f"{alpha:g}", *sizes, _signed(found["energy error at the end"])))
+            rows.append((f"{alpha:g}", *sizes, signed(found["energy error at the end"])))
     page.table(
         ("α = β", "largest ‖g‖", "largest ‖G q̇‖", "H − H₀ after 60 s"), rows,
         "α = 0 is RK4 on the index-1 equations without stabilisation",
@@ -237,13 +216,13 @@ def _energy(page: Page, study: Study) -> None:
         f"{fine['duration']:g} s, they are {number(fine['band'])} and {_share(fine)}.",
     )
     page.figure(
-        "energy", draw.energies(study), "Energy error.",
+        "energies", draw.energies(study), "Energy error.",
         "Left: the paper's 60 s. Right: a hundred times as long.",
     )  # fmt: skip
     rows = [
         (
-            label, f"{span:g} s", *map(_signed, e["energy error"]),
-            _signed(e["energy error at the end"]), number(e["position error"]),
+            label, f"{span:g} s", *map(signed, e["energy error"]),
+            signed(e["energy error at the end"]), number(e["position error"]),
             number(e["error of the path"]) + " m" if "error of the path" in e else "",
         )
         for (label, span) in study.runs
@@ -276,7 +255,7 @@ def _inner(page: Page, study: Study) -> None:
         "multipliers at inner stages (Gauss–Lobatto).",
     )
     page.figure(
-        "inner", draw.inner(study), "Error against step.",
+        "inner-errors", draw.inner(study), "Error against step.",
         "Left: the three methods coincide. Right: the same pendulum in polar coordinates.",
     )  # fmt: skip
     rows = []
@@ -284,45 +263,12 @@ def _inner(page: Page, study: Study) -> None:
         for name in INNER:
             e = found[f"{kind}, {name}"]
             first, last = (f"{number(e['errors'][k])} at {INNER_STEPS[k]:g} s" for k in (0, -1))
-            rates = " · ".join(f"{r:.2f}" for r in e["orders"])
-            rows.append((kind, name, first, last, rates))
+            rows.append((kind, name, first, last, rates(e["orders"])))
     page.table(
         ("coordinates", "inner method", "error", "error", "order at each halving"),
         rows,
         f"Largest error of a Cartesian coordinate at t = {INNER_TIME:g} s",
     )
-
-
-# ---- end --------------------------------------------------------------------------------------
-
-
-def _certificates(page: Page, study: Study) -> None:
-    page.heading("Certificates", "certificates")
-    page.text(
-        "What taut measures on each run, over all steps, as its certificate prints it. A drift in "
-        "a short run may be a part of a slow oscillation.",
-    )
-    listed = [(f"{label}, {span:g} s", run) for (label, span), run in study.runs.items()]
-    page.table(
-        ("run", "largest |g|", "largest |G q̇|", "band of H", "drift / band", "symplectic defect"),
-        [
-            (label, number(c.max_g), number(c.max_hidden), number(c.energy.band),
-             percent(c.energy), number(c.symplecticity))
-            for label, run in listed for c in [run.certificate]
-        ],
-    )  # fmt: skip
-    for label, run in listed:
-        page.folded(label, str(run.certificate))
-
-
-def _how(page: Page, study: Study) -> None:
-    page.heading("How this page was made", "how")
-    page.text(f"`{COMMAND}`", "All numbers are in `cq.json` beside this page.")
-    page.table(("", "version"), list(study.numbers["versions"].items()))
-
-
-def _signed(x: float) -> str:
-    return ("+" if x > 0 else "") + number(x)
 
 
 def _share(found: dict[str, Any], name: str = "drift") -> str:
@@ -331,3 +277,31 @@ def _share(found: dict[str, Any], name: str = "drift") -> str:
         (f"{share:+.2f}", f"{doubt:.1g}") if doubt < 1 else (f"{share:+.0f}", f"{doubt:.0f}")
     )
     return f"{signed} ± {around} %".replace("-", "−")
+
+
+# ---- end --------------------------------------------------------------------------------------
+
+
+def certificates(study: Study) -> list[Certified]:
+    """Those of every run of the chapter but the sweep's."""
+    return [
+        Certified(f"{label}@{span:g}", f"{label}, {span:g} s", run.certificate)
+        for (label, span), run in study.runs.items()
+    ]
+
+
+CHAPTER = Chapter(
+    heading="Chongqing 2004",
+    lead=LEAD,
+    begin=Stage("Baumgarte, for every α", 9, lambda: Study(sweep())),
+    stages=[
+        Stage("the example, symplectic and otherwise", 1, lambda s: s.runs.update(runs(s.best))),
+        Stage("inner methods", 3, lambda s: s.inner.update(inner())),
+        Stage("long runs", 4, lambda s: s.numbers.update(numbers(s))),
+    ],
+    claims=claims,
+    errata=errata,
+    summary=summary,
+    certificates=certificates,
+    sections=[_example, _symplectic, _baumgarte, _sweep, _energy, _inner],
+)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -15,13 +14,10 @@ from taut.march.simulate import simulate
 from taut.march.trajectory import Trajectory
 from taut.methods import Baumgarte, ExplicitRK, GaussLobatto, Method, Projected, SymplecticRK
 from taut.model import System, coordinates, velocities
-from taut.papers import PAPERS
-from taut.papers.page import orders, plain
+from taut.papers.numbers import orders, plain
 from taut.problems import problem
 from taut.problems.base import Problem
-from taut.show.page import versions
 
-COMMAND = "taut papers cq"
 SYMPLECTIC = SymplecticRK("midpoint")
 # α = β: every half from 0 to 20; α = 0 is RK4 on the index-1 equations.
 SWEEP = tuple(k / 2 for k in range(41))
@@ -64,20 +60,22 @@ class Study:
 
     Attributes
     ----------
-    runs : dict (label, duration) → Trajectory
     sweep : dict α → Attempt
-    best : float
-        The α = β with the smallest of the largest ‖g‖.
+    runs : dict (label, duration) → Trajectory
     inner : dict (coordinates, inner method) → errors, one per step
     numbers : dict
-        What goes into ``cq.json``.
+        What is known in the end.
     """
 
-    runs: dict[tuple[str, float], Trajectory]
     sweep: dict[float, Attempt]
-    best: float
-    inner: dict[tuple[str, str], list[float]]
-    numbers: dict[str, Any]
+    runs: dict[tuple[str, float], Trajectory] = field(default_factory=dict)
+    inner: dict[tuple[str, str], list[float]] = field(default_factory=dict)
+    numbers: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def best(self) -> float:
+        """The α = β with the smallest of the largest ‖g‖."""
+        return min(self.sweep, key=lambda alpha: self.sweep[alpha].worst[0])
 
 
 # ---- runs -------------------------------------------------------------------------------------
@@ -103,18 +101,10 @@ def attempt(given: Problem, method: Method, **options: Any) -> Attempt:
     return Attempt(run, float(run.t[np.argmax(beyond)]) if beyond.any() else None)
 
 
-def sweep(tell: Callable[[float], object] = lambda alpha: None) -> dict[float, Attempt]:
+def sweep() -> dict[float, Attempt]:
     """Baumgarte with RK4 for every α = β."""
-    found = {}
-    for alpha in SWEEP:
-        tell(alpha)
-        found[alpha] = attempt(problem("cq-triple"), Baumgarte(alpha, alpha))
-    return found
-
-
-def best_of(found: dict[float, Attempt]) -> float:
-    """The rate with the smallest of the largest ‖g‖."""
-    return min(found, key=lambda alpha: found[alpha].worst[0])
+    given = problem("cq-triple")
+    return {alpha: attempt(given, Baumgarte(alpha, alpha)) for alpha in SWEEP}
 
 
 def rivals(best: float) -> dict[str, Method]:
@@ -193,13 +183,10 @@ def cartesian(q: np.ndarray) -> np.ndarray:
 
 
 def numbers(study: Study) -> dict[str, Any]:
-    """Everything that goes into ``cq.json``."""
-    paper, given = PAPERS["cq"], problem("cq-triple")
+    """Everything that is measured."""
+    given = problem("cq-triple")
     reference = given.simulate(method=GaussLobatto(6), step=given.step / 12, every=12)
     return {
-        "paper": {"name": paper.name, "title": paper.title, "source": paper.source},
-        "command": COMMAND,
-        "versions": versions(),
         "step": given.step,
         "best rate": study.best,
         "energy above rest": float(study.runs["symplectic", SPANS[0]].energy[0] + 6.0),
@@ -217,10 +204,6 @@ def numbers(study: Study) -> dict[str, Any]:
                 f"{kind}, {name}": {"errors": errors, "orders": orders(errors)}
                 for (kind, name), errors in study.inner.items()
             },
-        },
-        "certificates": {
-            f"{label}@{span:g}": plain(run.certificate.to_dict())
-            for (label, span), run in study.runs.items()
         },
     }
 

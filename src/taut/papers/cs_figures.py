@@ -8,7 +8,7 @@ import numpy as np
 
 from taut.papers.cs_study import LATER, READ, STEP, Study, momenta
 from taut.show import style
-from taut.show.field_plots import Drawn, draw_energies, draw_shapes
+from taut.show.field_plots import TIME, Drawn, draw_energies, draw_shapes
 from taut.show.style import Picture
 
 LOOK: dict[str, dict[str, Any]] = {
@@ -36,16 +36,36 @@ LONG_LOOK: dict[str, dict[str, Any]] = {
     "variational, {}": {"lw": 1.0, **LOOK["variational"]},
 }  # fmt: skip
 COLOURS = (style.BLUE, style.ORANGE, style.GREEN)
+SHAPES, APART = 11, 0.8  # how many of the beam, and how far apart [m]
 FLOOR = 1e-17  # what a logarithmic axis shows of nothing
 
 
 def motion(study: Study) -> Picture:
-    """Shapes of the beam."""
+    """Shapes of the beam in space, and side by side without the flight, from two directions."""
+    drawn = Drawn(study.first, SHAPES)
     with style.styled():
-        figure = style.picture(3.8, 4.4)
-        grid = figure.add_gridspec(1, 1)
-        draw_shapes(figure, grid[0, 0], Drawn(study.first, 11))
+        figure = style.picture(3.7)
+        grid = figure.add_gridspec(2, 2, width_ratios=(1, 1.9))
+        style.title(draw_shapes(figure, grid[:, 0], drawn), "in space [m], t in s", " ")
+        shared: Any = None
+        for k, (across, seen) in enumerate(((1, "x"), (0, "y"))):
+            shared = axes = figure.add_subplot(grid[k, 1], sharex=shared)
+            _side_by_side(axes, drawn, across)
+            style.title(axes, f"seen along {seen}", "about the middle, side by side")
+            axes.set_xlabel("$t$ [s]")
     return figure
+
+
+def _side_by_side(axes: Any, drawn: Drawn, across: int) -> None:
+    """Shapes about their mean, each at its time; z up."""
+    run, rows = drawn.run, drawn.rows
+    shifts = APART * np.arange(len(rows))
+    for row, shift in zip(rows, shifts, strict=True):
+        shape = run.positions[row] - run.positions[row].mean(axis=0)
+        colour = TIME(shift / shifts[-1])
+        axes.plot(shift + shape[:, across], shape[:, 2], color=colour, lw=1.2)
+    axes.set(ylabel="$z$ [m]", aspect="equal")
+    axes.set_xticks(shifts, [f"{t:.2g}" for t in run.t[rows]])
 
 
 def energies(study: Study) -> Picture:
@@ -69,7 +89,7 @@ def momentum(study: Study, angular: bool) -> Picture:
     """Figs 2 and 3: a momentum in space as (μⁿ, gⁿ), and how it changes."""
     run = study.first
     letter, columns = ("L", slice(0, 3)) if angular else ("P", slice(3, 6))
-    unit = "[kg m²/s]" if angular else "[kg m/s]"
+    unit = "kg m²/s" if angular else "kg m/s"
     values = momenta(run)[:, columns]
     with style.styled():
         figure = style.picture(2.4)
@@ -78,9 +98,10 @@ def momentum(study: Study, angular: bool) -> Picture:
             name = f"${letter}_{'xyz'[k]}$"
             left.plot(run.t, values[:, k], color=colour, label=name)
             right.plot(run.t, values[:, k] - values[0, k], color=colour, lw=0.5, label=name)
-        left.set_ylabel(f"${letter}$ {unit}")
+        left.set_ylabel(f"${letter}$ [{unit}]")
         left.margins(y=0.15)
-        style.powers(right, f"${letter} - {letter}_0$", float(np.abs(values - values[0]).max()))
+        largest = float(np.abs(values - values[0]).max())
+        style.powers(right, f"${letter} - {letter}_0$", largest, unit)
         for axes, heading in ((left, "momentum"), (right, "its change")):
             axes.set_xlabel("$t$ [s]")
             axes.margins(x=0)
@@ -150,8 +171,8 @@ def long(study: Study) -> Picture:
                     t, y = _means(study.long[key]["t"], study.long[key][name])
                     axes.plot(t, y, **look)
                     largest = max(largest, float(np.abs(y).max()))
-                label = "$E - E_0$ [J]" if column == 0 else r"$\tilde E - \tilde E_0$ [J]"
-                style.powers(axes, label, largest)
+                label = "$E - E_0$" if column == 0 else r"$\tilde E - \tilde E_0$"
+                style.powers(axes, label, largest, "J")
                 axes.margins(x=0)
                 what = "the paper's start" if start == "rough" else "a smooth start"
                 style.title(axes, ("energy", "modified energy")[column], what)

@@ -6,18 +6,14 @@ should be; the numbers are ours.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 from taut.laws import conserved
-from taut.papers import PAPERS, sgm_figures as draw
-from taut.papers.page import Report, written
+from taut.papers import sgm_figures as draw
+from taut.papers.chapter import Certified, Chapter, Claim, Erratum, Stage, Summary, verdict
+from taut.papers.numbers import rates, signed
 from taut.papers.sgm_study import (
-    COMMAND,
     CROWD,
     HAND,
     LONG,
-    POSITIONS,
     SHORT,
     SPANS,
     START,
@@ -25,80 +21,30 @@ from taut.papers.sgm_study import (
     STEPS,
     SWING_STEP,
     VALUES,
-    VELOCITIES,
     WAYS,
     Study,
-    accurate,
     body,
-    by_hand,
     crowd,
-    long_runs,
     numbers,
-    swing,
+    run_by_hand,
+    run_long,
 )
 from taut.show.page import Page
 from taut.show.style import number
 
-
-def reproduce(out: Path, progress: Callable[[int, int, str], object] | None = None) -> Report:
-    """Redraw the paper into `out`: figures, ``index.html`` and ``sgm.json``.
-
-    Parameters
-    ----------
-    out : Path
-        Made if it does not exist.
-    progress : callable(done, total, what), optional
-
-    Returns
-    -------
-    Report
-    """
-    tell = progress or (lambda done, total, what: None)
-    tell(0, 5, "the integrals")
-    study = Study(conserved(body()))
-    tell(1, 5, "10⁵ steps, corrected and not")
-    study.runs.update(long_runs())
-    study.reference = accurate(STEP, LONG)
-    tell(2, 5, "the formulas by hand")
-    study.hand.update({name: (by_hand(f) ** 2).sum(axis=1) for name, f in POSITIONS.items()})
-    study.swing.update({name: swing(f) for name, f in VELOCITIES.items()})
-    tell(3, 5, f"{CROWD} random starts")
-    study.crowd.update(crowd())
-    study.numbers.update(numbers(study))
-    tell(4, 5, "figures")
-    report = written(page_of(study), Path(out), "sgm", study.numbers)
-    tell(5, 5, "done")
-    return report
-
-
-def page_of(study: Study) -> Page:
-    """The whole page."""
-    paper = PAPERS["sgm"]
-    page = Page("Shang, Guo & Mei 2008, recomputed", f"{paper.source}: *{paper.title}*")
-    for write in (
-        _summary, _errata, _integrals, _formulas, _long, _order, _crowd, _velocities, _mistake,
-        _certificates, _how,
-    ):  # fmt: skip
-        write(page, study)
-    return page
+LEAD = (
+    "The paper finds an integral of a rigid body with a torque and proposes to correct every time "
+    "step so that the integral keeps its value. It prints no numbers and no figures: everything "
+    "below is measured here. The method is right, its formulas for the example are not. The body "
+    "has a second integral. Corrected alone, the paper's integral makes the path *worse* over a "
+    "long time, for most starts; both together make it much better."
+)
 
 
 # ---- beginning --------------------------------------------------------------------------------
 
 
-def _summary(page: Page, study: Study) -> None:
-    page.heading("In short", "short")
-    page.text(
-        "The paper finds an integral of a rigid body with a torque and proposes to correct every "
-        "time step so that the integral keeps its value. It prints no numbers and no figures: "
-        "everything below is measured here. The method is right, its formulas for the example are "
-        "not. The body has a second integral. Corrected alone, the paper's integral makes the path "
-        "*worse* over a long time, for most starts; both together make it much better.",
-    )
-    page.table(("", "paper", "ours", ""), claims(study), "The paper's statements, tried")
-
-
-def claims(study: Study) -> list[tuple[str, str, str, str]]:
+def claims(study: Study) -> list[Claim]:
     """What the paper says, what we measure, and whether it agrees."""
     x = study.numbers
     hand, swings, long, search = (x[k] for k in ("by hand", "velocities", "long run", "search"))
@@ -106,39 +52,35 @@ def claims(study: Study) -> list[tuple[str, str, str, str]]:
     few, many = (x["crowd"][f"{way}@{LONG:g}"]["better"] for way in ("|x|² alone", "both"))
     moved = "not conserved" in search["kinetic energy"]
     return [
-        ("integrals of the body", "one, |x|²", f"{len(search['laws'])}, both proved",
-         _verdict(len(search["laws"]) == 1, "(25) is one of them")),
-        ("what |x|² is", "the energy", "squared angular momentum; the torque does work",
-         _verdict(not moved, "the energy is E, the other one")),
-        ("(27), Δx = −x/2", "φ = 0 afterwards",
-         f"|x|² from {number(study.hand['none'][0])} to {number(study.hand['printed'][1])} at once",
-         _verdict(hand["printed"]["largest error"] < 1e-9)),
-        ("(27), Δx = −φ x/(2|x|²)", "φ = 0 afterwards",
-         f"|φ| ≤ {number(hand['right']['largest error'])} in {HAND} steps",
-         _verdict(hand["right"]["largest error"] < 1e-14)),
-        ("(28), divided by φ", "φ̇ = 0 afterwards",
-         f"pendulum: |φ̇| = {number(swings['printed']['φ̇ after one step'])} after one step",
-         _verdict(swings["printed"]["φ̇ after one step"] < 1e-9)),
-        ("(28), divided by |q|²", "φ̇ = 0 afterwards",
-         f"pendulum: |φ̇| {number(swings['right']['φ̇ before'])} → "
-         f"{number(swings['right']['φ̇ after'])}",
-         _verdict(swings["right"]["φ̇ after"] < 1e-14)),
-        ("correcting |x|² alone", "“improve the accuracy”",
-         f"path over 10⁵ steps {_times(one)}; of {CROWD} starts {100 * few:.1f} % gain",
-         _verdict(one < 1 and few > 0.5)),
-        ("correcting both integrals", "",
-         f"path over 10⁵ steps {_times(both)}; of {CROWD} starts {100 * many:.1f} % gain",
-         _verdict(both < 1 and many > 0.5, "this is the method's merit")),
-        ("integrals detect programming errors", "“particularly effective”",
-         "one wrong sign, and both are off by more than themselves",
-         _verdict(all(w["largest_change"] > abs(w["first"])
-                      for w in x["programming error"]["laws"].values()))),
+        Claim("integrals of the body", "one, |x|²", f"{len(search['laws'])}, both proved",
+              verdict(len(search["laws"]) == 1, "(25) is one of them")),
+        Claim("what |x|² is", "the energy", "squared angular momentum; the torque does work",
+              verdict(not moved, "the energy is E, the other one")),
+        Claim("(27), Δx = −x/2", "φ = 0 afterwards",
+              f"|x|² from {number(study.hand['none'][0])} to "
+              f"{number(study.hand['printed'][1])} at once",
+              verdict(hand["printed"]["largest error"] < 1e-9)),
+        Claim("(27), Δx = −φ x/(2|x|²)", "φ = 0 afterwards",
+              f"|φ| ≤ {number(hand['right']['largest error'])} in {HAND} steps",
+              verdict(hand["right"]["largest error"] < 1e-14)),
+        Claim("(28), divided by φ", "φ̇ = 0 afterwards",
+              f"pendulum: |φ̇| = {number(swings['printed']['φ̇ after one step'])} after one step",
+              verdict(swings["printed"]["φ̇ after one step"] < 1e-9)),
+        Claim("(28), divided by |q|²", "φ̇ = 0 afterwards",
+              f"pendulum: |φ̇| {number(swings['right']['φ̇ before'])} → "
+              f"{number(swings['right']['φ̇ after'])}",
+              verdict(swings["right"]["φ̇ after"] < 1e-14)),
+        Claim("correcting |x|² alone", "“improve the accuracy”",
+              f"path over 10⁵ steps {_times(one)}; of {CROWD} starts {100 * few:.1f} % gain",
+              verdict(one < 1 and few > 0.5)),
+        Claim("correcting both integrals", "",
+              f"path over 10⁵ steps {_times(both)}; of {CROWD} starts {100 * many:.1f} % gain",
+              verdict(both < 1 and many > 0.5, "this is the method's merit")),
+        Claim("integrals detect programming errors", "“particularly effective”",
+              "one wrong sign, and both are off by more than themselves",
+              verdict(all(w["largest_change"] > abs(w["first"])
+                  for w in x["programming error"]["laws"].values()))),
     ]  # fmt: skip
-
-
-def _verdict(holds: bool, note: str = "") -> str:
-    said = "agrees" if holds else "does not agree"
-    return f"{said}; {note}" if note else said
 
 
 def _times(ratio: float) -> str:
@@ -146,26 +88,42 @@ def _times(ratio: float) -> str:
     return f"{size:.0f} times {word}" if size >= 10 else f"{size:.1f} times {word}"
 
 
-def _errata(page: Page, study: Study) -> None:
-    search, hand = study.numbers["search"], study.numbers["by hand"]
-    page.heading("Errata of the paper", "errata")
-    page.table(
-        ("equation", "paper", "ours", "how it is known"),
-        [
-            ("(14)", "∇φ_j · Δq̇ = −φ_j", "∇φ_j · Δq = −φ_j",
-             "with (13) only Δq gives (15); velocities come in (16) to (20)"),
-            ("(21)", "A₁ ω̈₁ = …", "A₁ ω̇₁ = …",
-             "(24) follows only from ω̇; with ω̈ taut refuses |x|², and a search finds "
-             f"{search['(21) as printed, laws']} laws"),
-            ("(25)", "“the integral of energy”", "squared angular momentum",
-             "the kinetic energy has a rate, k (A_2 − A_1)/(A_1 A_2) x_1 x_2; see below"),
-            ("(27)", "Δqᵢ = −qᵢ/2", "Δqᵢ = −φ qᵢ/(2 |q|²)",
-             f"run below: |x|² is off by {number(abs(hand['printed']['after one step']))} after "
-             "one step"),
-            ("(28)", "Δq̇ᵢ = −(q·q̇) qᵢ/φ", "Δq̇ᵢ = −(q·q̇) qᵢ/|q|²",
-             "run below, on a pendulum: φ is near zero"),
-        ],
+def summary(study: Study) -> Summary:
+    """The paper in one line."""
+    long = study.numbers["long run"]
+    one, both = (long[way]["path"] / long["none"]["path"] for way in ("|x|² alone", "both"))
+    left = study.numbers["by hand"]
+    return Summary(
+        "Correcting an integral of the motion after every step improves the accuracy.",
+        f"Corrected alone, the paper's integral makes the path {_times(one)} over 10⁵ steps. With "
+        f"the second integral, which taut finds, it is {_times(both)}. Both printed formulas of "
+        "the example are wrong.",
+        "φ after (27), printed and right", "0",
+        f"{number(left['printed']['largest error'])}, {number(left['right']['largest error'])}",
     )  # fmt: skip
+
+
+def errata(study: Study) -> list[Erratum]:
+    """What is wrong in the paper, and how it is known."""
+    search, hand = study.numbers["search"], study.numbers["by hand"]
+    return [
+        Erratum("(14)", "∇φ_j · Δq̇ = −φ_j", "∇φ_j · Δq = −φ_j",
+                "with (13) only Δq gives (15); velocities come in (16) to (20)"),
+        Erratum("(21)", "A₁ ω̈₁ = …", "A₁ ω̇₁ = …",
+                "(24) follows only from ω̇; with ω̈ taut refuses |x|², and a search finds "
+                f"{search['(21) as printed, laws']} laws"),
+        Erratum("(25)", "“the integral of energy”", "squared angular momentum",
+                "the kinetic energy has a rate, k (A_2 − A_1)/(A_1 A_2) x_1 x_2; see below"),
+        Erratum("(27)", "Δqᵢ = −qᵢ/2", "Δqᵢ = −φ qᵢ/(2 |q|²)",
+                f"run below: |x|² is off by {number(abs(hand['printed']['after one step']))} after "
+                "one step"),
+        Erratum("(28)", "Δq̇ᵢ = −(q·q̇) qᵢ/φ", "Δq̇ᵢ = −(q·q̇) qᵢ/|q|²",
+                "run below, on a pendulum: φ is near zero"),
+    ]  # fmt: skip
+
+
+def _cause(page: Page, study: Study) -> None:
+    hand = study.numbers["by hand"]
     page.text(
         "(27) and (28) have one cause: Σ qᵢ² was replaced by φ, but φ = Σ qᵢ² − C. With C = 0 "
         "the printed formulas would be right, and the body would not turn.",
@@ -202,7 +160,7 @@ def _integrals(page: Page, study: Study) -> None:
         f"{study.hand['none'][0]:.2g}; step {STEP:g} unless another one is named.",
     )
     page.figure(
-        "body", draw.body(study), "The motion.",
+        "example", draw.body(study), "The example: the motion.",
         "Left: on the sphere |x|² = C; E = const. cuts a curve out of it. Right: the components.",
     )  # fmt: skip
 
@@ -224,11 +182,11 @@ def _formulas(page: Page, study: Study) -> None:
         f"{number(hand['apart from taut'])} after {HAND} steps.",
     )
     page.figure(
-        "formulas", draw.formulas(study), "One integral.",
+        "one-integral", draw.formulas(study), "One integral.",
         "Left: |x|² after the first steps. Right: its error.",
     )  # fmt: skip
     rows = [
-        (label, _signed(hand[name]["after one step"]), number(hand[name]["largest error"]))
+        (label, signed(hand[name]["after one step"]), number(hand[name]["largest error"]))
         for name, label in (
             ("none", "not corrected"), ("printed", "(27) printed"), ("right", "(27) right"),
             ("exact", "nearest point"),
@@ -246,13 +204,13 @@ def _long(page: Page, study: Study) -> None:
         "exact, and the other one goes on changing. The path is not helped: how fast the body "
         "turns depends on both integrals, and the errors that RK4 makes in them cancel in part. At "
         f"the end |x|² has changed the frequency by {number(none['by C'])} and E by "
-        f"{_signed(none['by E'])}, together {number(none['together'])}. With |x|² alone corrected "
+        f"{signed(none['by E'])}, together {number(none['together'])}. With |x|² alone corrected "
         f"{number(one['together'])} is left, with E alone {number(other['together'])}. With both, "
         "the curve is the right one and only the phase is off, by an error that grows with t "
         "instead of t².",
     )
     page.figure(
-        "long", draw.long(study), "Errors over 10⁵ steps.",
+        "errors", draw.long(study), "Errors over 10⁵ steps.",
         "Largest so far. Path: largest error of a component, against DOP853 with a fifth of the "
         f"step, which is {number(study.numbers['reference'])} from Gauss–Lobatto of order 8.",
     )  # fmt: skip
@@ -278,7 +236,7 @@ def _order(page: Page, study: Study) -> None:
         ("corrected", *(f"h = {h:g}" for h in STEPS), "order at each halving"),
         [
             (way, *map(number, found[way]["errors"]),
-             " · ".join(f"{r:.2f}" for r in found[way]["orders"]))
+             rates(found[way]["orders"]))
             for way in WAYS
         ],
         f"Largest error of the path to t = {SHORT:g}",
@@ -292,7 +250,7 @@ def _crowd(page: Page, study: Study) -> None:
         "path over its error without correction:",
     )
     page.figure(
-        "crowd", draw.crowd(study), "Who gains.",
+        "gains", draw.crowd(study), "Who gains.",
         "Share of the starts whose error is below a multiple of the uncorrected one; left of the "
         "dotted line the correction helps.",
     )  # fmt: skip
@@ -365,17 +323,24 @@ def _mistake(page: Page, study: Study) -> None:
     page.text(f"taut does not stop at the change: it names the rates that are wrong, {rates}.")
 
 
-def _certificates(page: Page, study: Study) -> None:
-    page.heading("Certificates", "certificates")
-    for way, run in study.runs.items():
-        page.folded(f"corrected: {way}", str(run.certificate))
+def certificates(study: Study) -> list[Certified]:
+    """Those of the long runs."""
+    return [Certified(w, f"corrected: {w}", run.certificate) for w, run in study.runs.items()]
 
 
-def _how(page: Page, study: Study) -> None:
-    page.heading("How this page was made", "how")
-    page.text(f"`{COMMAND}`", "All numbers are in `sgm.json` beside this page.")
-    page.table(("", "version"), list(study.numbers["versions"].items()))
-
-
-def _signed(x: float) -> str:
-    return ("+" if x > 0 else "") + number(x)
+CHAPTER = Chapter(
+    heading="Shang, Guo & Mei 2008",
+    lead=LEAD,
+    begin=Stage("the integrals", 1, lambda: Study(conserved(body()))),
+    stages=[
+        Stage("10⁵ steps, corrected and not", 1, run_long),
+        Stage("the formulas by hand", 1, run_by_hand),
+        Stage(f"{CROWD} random starts", 3, lambda s: s.crowd.update(crowd())),
+        Stage("order and frequency", 1, lambda s: s.numbers.update(numbers(s))),
+    ],
+    claims=claims,
+    errata=errata,
+    summary=summary,
+    certificates=certificates,
+    sections=[_cause, _integrals, _formulas, _long, _order, _crowd, _velocities, _mistake],
+)

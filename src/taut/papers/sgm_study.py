@@ -25,12 +25,9 @@ from taut.march.simulate import simulate
 from taut.march.trajectory import Trajectory
 from taut.methods import Corrected, Method
 from taut.model import Flow
-from taut.papers import PAPERS
-from taut.papers.page import orders, plain
+from taut.papers.numbers import orders, plain
 from taut.problems import problem
-from taut.show.page import versions
 
-COMMAND = "taut papers sgm"
 # The paper gives no numbers: these are ours.
 VALUES = {"A1": 1.0, "A2": 2.0, "A3": 3.0, "k": 0.4}
 START = (0.4, 1.0, 0.8)
@@ -62,7 +59,7 @@ class Study:
     crowd : dict (way, duration) → error of the path over that of no correction, sorted
     swing : dict formula → (|φ|, |φ̇|) after every step of the pendulum
     numbers : dict
-        What goes into ``sgm.json``.
+        What is known in the end.
     """
 
     laws: Laws
@@ -123,10 +120,12 @@ def accurate(step: float, duration: float, every: int = 1, **options: Any) -> Tr
     return simulated("dop853", step / 5, duration, every=5 * every, **options)
 
 
-def long_runs() -> dict[str, Trajectory]:
-    """10⁵ steps, every state kept, both integrals watched."""
+def run_long(study: Study) -> None:
+    """10⁵ steps, every state kept, both integrals watched; and the same states accurately."""
     named = dict(zip(("|x|²", "E"), integrals(), strict=True))
-    return {way: simulated(method, STEP, LONG, laws=named) for way, method in ways().items()}
+    for way, method in ways().items():
+        study.runs[way] = simulated(method, STEP, LONG, laws=named)
+    study.reference = accurate(STEP, LONG)
 
 
 def changes(run: Trajectory) -> tuple[Vector, Vector]:
@@ -323,16 +322,18 @@ def swing(formula: Callable[[Vector, Vector, float], Vector] | None) -> Vector:
     return np.array(found)
 
 
+def run_by_hand(study: Study) -> None:
+    """Every formula for Δx on the body, every one for Δẋ on the pendulum."""
+    study.hand.update({name: (by_hand(f) ** 2).sum(axis=1) for name, f in POSITIONS.items()})
+    study.swing.update({name: swing(f) for name, f in VELOCITIES.items()})
+
+
 # ---- numbers ----------------------------------------------------------------------------------
 
 
 def numbers(study: Study) -> dict[str, Any]:
-    """Everything that goes into ``sgm.json``."""
-    paper = PAPERS["sgm"]
+    """Everything that is measured."""
     return {
-        "paper": {"name": paper.name, "title": paper.title, "source": paper.source},
-        "command": COMMAND,
-        "versions": versions(),
         "values": {**VALUES, "start": list(START), "step": STEP},
         "search": searched(study.laws),
         "by hand": _hands(study),
@@ -351,7 +352,6 @@ def numbers(study: Study) -> dict[str, Any]:
         },
         "velocities": _swings(study),
         "programming error": mistaken(),
-        "certificates": {w: plain(r.certificate.to_dict()) for w, r in study.runs.items()},
     }
 
 

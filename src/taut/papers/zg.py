@@ -7,16 +7,15 @@ other methods is measured.
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from taut.march.trajectory import Trajectory
-from taut.papers import PAPERS, zg_figures as draw
-from taut.papers.page import Report, written
+from taut.papers import zg_figures as draw
+from taut.papers.chapter import Certified, Chapter, Claim, Erratum, Stage, Summary, verdict
+from taut.papers.numbers import fixed, rates, ratio, signed
 from taut.papers.zg_study import (
-    COMMAND,
+    LONG,
     ORDER,
     READING,
     READINGS,
@@ -30,127 +29,75 @@ from taut.papers.zg_study import (
     rivals,
 )
 from taut.show.page import Page
-from taut.show.style import number, percent
+from taut.show.style import number
 
-
-def reproduce(out: Path, progress: Callable[[int, int, str], object] | None = None) -> Report:
-    """Redraw the paper into `out`: figures, ``index.html`` and ``zg.json``.
-
-    Parameters
-    ----------
-    out : Path
-        Made if it does not exist.
-    progress : callable(done, total, what), optional
-
-    Returns
-    -------
-    Report
-    """
-    tell = progress or (lambda done, total, what: None)
-    tell(0, 5, "the paper's examples")
-    study = Study(runs=examples(), rivals={}, order={}, numbers={})
-    tell(1, 5, "symplectic Euler, plain and projected")
-    study.rivals.update(rivals())
-    tell(2, 5, "order of both starts")
-    study.order.update(order())
-    tell(3, 5, "certificates")
-    study.numbers.update(numbers(study))
-    tell(4, 5, "figures")
-    report = written(page_of(study), Path(out), "zg", study.numbers)
-    tell(5, 5, "done")
-    return report
-
-
-def page_of(study: Study) -> Page:
-    """The whole page."""
-    paper = PAPERS["zg"]
-    page = Page("Zhong & Gao 2006, redrawn", f"{paper.source}: *{paper.title}*")
-    for write in (
-        _summary, _errata, _example_1, _example_2, _comparison, _example_3a, _example_3b, _order,
-        _certificates, _how,
-    ):  # fmt: skip
-        write(page, study)
-    return page
+LEAD = (
+    "Every figure below is drawn from runs in taut, of ZG's time element unless another method is "
+    "named, with the paper's data and steps; the text gives no durations, so they are ours. The "
+    "method does what the paper says: constraints hold to round-off at every station, and the "
+    "energy oscillates between two values without drift, also over 10⁵ steps. Two of the three "
+    "printed energies belong to other data than the printed ones, and the printed start costs the "
+    "method one order of accuracy."
+)
 
 
 # ---- beginning --------------------------------------------------------------------------------
 
 
-def _summary(page: Page, study: Study) -> None:
-    page.heading("In short", "short")
-    page.text(
-        "Every figure below is drawn from runs in taut, of ZG's time element unless another method "
-        "is named, with the paper's data "
-        "and steps; the text gives no durations, so they are ours. The method does what the paper "
-        "says: constraints hold to round-off at every station, and the energy oscillates between "
-        "two values without drift, also over 10⁵ steps. Two of the three printed energies belong "
-        "to other data than the printed ones, and the printed start costs the method one order of "
-        "accuracy.",
-    )
-    page.table(
-        ("", "paper", "ours", ""),
-        _claims(study),
-        "The paper's statements, measured; drift as a share of the band",
-    )
-
-
-def _claims(study: Study) -> list[tuple[str, str, str, str]]:
+def claims(study: Study) -> list[Claim]:
     """What the paper says, what we measure, and whether it agrees."""
     x, starts = study.numbers["examples"], study.numbers["starts"]
     slow, fast = starts["zg-spatial"], starts["zg-spatial-printed"]
     worst = max(e["constraints"] for e in x.values())
     apart = max(e["difference of the forms"] for e in x.values())
     plain, projected = (study.numbers["comparison"][f"{m}@500"] for m in RIVALS[:2])
-    ratio = plain["energy slope"] / projected["energy slope"]
+    slower = plain["energy slope"] / projected["energy slope"]
     order = study.numbers["order"]
     accurate, printed = (
         order[f"zg-double, {start} start"]["orders"][-1] for start in ("exact", "paper")
     )
     return [
-        ("constraints at the stations", "satisfied strictly", f"|g| ≤ {number(worst)}",
-         _verdict(worst < 1e-14)),
-        ("both forms of the method", "the same results", f"apart by ≤ {number(apart)}",
-         _verdict(apart < 1e-10)),
+        Claim("constraints at the stations", "satisfied strictly", f"|g| ≤ {number(worst)}",
+              verdict(worst < 1e-14)),
+        Claim("both forms of the method", "the same results", f"apart by ≤ {number(apart)}",
+              verdict(apart < 1e-10)),
         _energy("2: true H, U = z", "2", x["zg-spherical@0.03"]["energy"],
                 "the printed value is the other reading's"),
         _energy("2: true H, U = −z", "2", x["zg-spherical-printed@0.03"]["energy"],
                 "but starts near the top"),
         _range("2: H − H₀, step 0.03", x["zg-spherical@0.03"]),
         _range("2: H − H₀, step 0.1", x["zg-spherical@0.1"]),
-        ("2: symplectic Euler", "H grows linearly",
-         f"{_signed(plain['energy slope'])} per second", _verdict(plain["energy drifts"])),
-        ("2: projected symplectic Euler", "H grows linearly",
-         f"{_signed(projected['energy slope'])} per second",
-         _verdict(projected["energy drifts"], f"{ratio:.0f} times slower")),
+        Claim("2: symplectic Euler", "H grows linearly",
+              f"{signed(plain['energy slope'])} per second", verdict(plain["energy drifts"])),
+        Claim("2: projected symplectic Euler", "H grows linearly",
+              f"{signed(projected['energy slope'])} per second",
+              verdict(projected["energy drifts"], f"{slower:.0f} times slower")),
         _energy("3a: true H", "3a", x["zg-double@0.01"]["energy"]),
         _range("3a: H − H₀", x["zg-double@0.01"]),
         _energy("3b: true H, printed velocities", "3b", fast["energy as printed"]),
         _energy("3b: true H, velocities (0.1, 0, 0)", "3b", slow["energy as printed"],
                 "but the start breaks G q̇ = 0"),
-        ("3b: the same after projection", "", _h(slow["energy after projection"]),
-         "what can be simulated"),
+        Claim("3b: the same after projection", "", _h(slow["energy after projection"]),
+              "what can be simulated"),
         _range("3b: H − H₀", x["zg-spatial@0.01"]),
-        ("order with p₀ = M q̇₀", "", f"{accurate:.2f}", "taut's start"),
-        ("order with p₀ = −∂S₁/∂q₀", "", f"{printed:.2f}", "the paper's start"),
+        Claim("order with p₀ = M q̇₀", "", f"{accurate:.2f}", "taut's start"),
+        Claim("order with p₀ = −∂S₁/∂q₀", "", f"{printed:.2f}", "the paper's start"),
     ]  # fmt: skip
 
 
-def _verdict(holds: bool, note: str = "") -> str:
-    said = "agrees" if holds else "does not agree"
-    return f"{said}; {note}" if note else said
-
-
-def _energy(what: str, example: str, ours: float, note: str = "") -> tuple[str, str, str, str]:
+def _energy(what: str, example: str, ours: float, note: str = "") -> Claim:
     """A printed energy beside the computed one."""
-    return what, _h(TRUE_H[example]), _h(ours), _verdict(abs(ours - TRUE_H[example]) < 5.1e-6, note)
+    paper = TRUE_H[example]
+    said = verdict(abs(ours - paper) < 5.1e-6, note)
+    return Claim(what, _h(paper), _h(ours), said, ratio(ours, paper))
 
 
-def _range(what: str, found: dict[str, Any]) -> tuple[str, str, str, str]:
+def _range(what: str, found: dict[str, Any]) -> Claim:
     """A band in which the energy stays, also over many steps."""
     long = found["long run"]
     stays = abs(long["drift"]) < 0.02 and long["half width"] < 0.1
-    note = f"drift {_share(long['drift'], long['half width'])} in 10⁵ steps"
-    return what, "oscillates", _band(found), _verdict(stays, note)
+    note = f"drift {_share(long['drift'], long['half width'])} of the band in 10⁵ steps"
+    return Claim(what, "oscillates", _band(found), verdict(stays, note))
 
 
 def _share(drift: float, half_width: float) -> str:
@@ -158,51 +105,79 @@ def _share(drift: float, half_width: float) -> str:
 
 
 def _h(energy: float) -> str:
-    return f"{energy:.5f}".replace("-", "−")
-
-
-def _signed(x: float) -> str:
-    return ("+" if x > 0 else "") + number(x)
+    return fixed(energy, 5)
 
 
 def _band(example: dict[str, Any]) -> str:
     low, high = example["energy error"]
-    return f"{_signed(low)} … {_signed(high)}"
+    return f"{signed(low)} … {signed(high)}"
 
 
-def _errata(page: Page, study: Study) -> None:
+def summary(study: Study) -> Summary:
+    """The paper in one line."""
+    x = study.numbers["examples"]
+    worst = max(e["constraints"] for e in x.values())
+    ours, paper = x["zg-double@0.01"]["energy"], TRUE_H["3a"]
+    return Summary(
+        "A time element keeps constraints strictly at every station, and its energy oscillates "
+        "where symplectic Euler's grows.",
+        f"Both are so: |g| ≤ {number(worst)}, and no drift in 10⁵ steps. The printed start makes "
+        "it a method of first order; without it it is of second.",
+        "H of example 3a", _h(paper), _h(ours), ratio(ours, paper),
+    )  # fmt: skip
+
+
+def errata(study: Study) -> list[Erratum]:
+    """What is wrong in the paper, and how it is known."""
     slow, fast = (study.numbers["starts"][k] for k in ("zg-spatial", "zg-spatial-printed"))
-    page.heading("Errata of the paper", "errata")
-    page.items(
-        [
-            "*Example 2.* The text says that z points down and gives H = |p|²/2 + z, which is "
-            "right for z up. With H as printed, which is the problem of Hairer, Lubich & Wanner, "
-            "the start (0, sin 0.1, −cos 0.1) lies near the bottom and "
-            "H = 0.0018 − cos 0.1 = −0.99320. The printed true H = 0.99680 is "
-            "0.0018 + cos 0.1: the potential of z down, U = −z, with the same start, which then "
-            "lies near the *top*. Both are drawn.",
-            "*Example 3b.* The printed velocities (1, 0, 0) and (2, 0, 0) give "
-            f"H = {_h(fast['energy as printed'])}. The printed −28.85251 needs a kinetic energy of "
-            "0.015: velocities (0.1, 0, 0) for both masses, momenta (0.1, 0, 0) and (0.2, 0, 0). "
-            "Both are drawn.",
-            "*Example 3b again.* In either reading q₁·v₁ ≠ 0: the first mass would have to leave "
-            "its sphere. taut refuses such a start and offers the nearest consistent one, which "
-            f"has H = {_h(slow['energy after projection'])} and "
-            f"{_h(fast['energy after projection'])}. The multiplier form of the "
-            "method projects silently, so that the error does not show.",
-            "*The action.* The printed S_k has inconsistent factors; right is "
-            "m [(x_k − x_{k−1})² + (y_k − y_{k−1})²]/(2η) + m g η (y_k + y_{k−1})/2, as in the "
-            "paper's own S₁. The printed p₀ has wrong signs and a factor 2; right is "
-            "p₀ = m [(x₁ − x₀) + (y₁ − y₀) y₀′]/η − ½ m g η y₀′ with y₀′ = ∂y₀/∂x₀.",
-            "*The multipliers.* As printed, λ_k does not occur in the equation for p_{k−1}, so a "
-            "step could not be solved. The multiplier that acts at the *old* station makes "
-            "g(q_k) = 0 solvable.",
-            "*The start.* p₀ = −∂S₁/∂q₀ with q̇₀ taken for (q₁ − q₀)/η is M q̇₀ + (η/2) ∂U/∂q: an "
-            "error of first order in η that stays for the whole run, even from rest. "
-            "p₀ = M q̇₀ keeps order 2.",
-        ]
-    )
-    page.folded("What taut says to the printed start of example 3b", fast["taut says"])
+    projected = [_h(start["energy after projection"]) for start in (slow, fast)]
+    return [
+        Erratum(
+            "Example 2, true H", "z down, H = |p|²/2 + z, true H = 0.99680",
+            "z up and −0.99320, or U = −z and 0.99680",
+            "H as printed is the problem of Hairer, Lubich & Wanner; from (0, sin 0.1, −cos 0.1), "
+            "near the bottom, it is 0.0018 − cos 0.1. The printed value is 0.0018 + cos 0.1: with "
+            "U = −z the same start lies near the *top*. Both are drawn.",
+        ),
+        Erratum(
+            "Example 3b, true H", "velocities (1, 0, 0), (2, 0, 0); −28.85251",
+            f"{_h(fast['energy as printed'])}; or velocities (0.1, 0, 0) twice",
+            "−28.85251 needs a kinetic energy of 0.015: momenta (0.1, 0, 0) and (0.2, 0, 0). Both "
+            "are drawn.",
+        ),
+        Erratum(
+            "Example 3b, start", "q₁·v₁ ≠ 0, in either reading",
+            f"projected: H = {projected[0]} or {projected[1]}",
+            "The first mass would have to leave its sphere. taut refuses such a start and offers "
+            "the nearest consistent one. The multiplier form of the method projects silently, so "
+            "that the error does not show.",
+        ),
+        Erratum(
+            "Action S_k", "inconsistent factors",
+            "m [(x_k − x_{k−1})² + (y_k − y_{k−1})²]/(2η) + m g η (y_k + y_{k−1})/2",
+            "the integral of L over a linear element, and the paper's own S₁",
+        ),
+        Erratum(
+            "Momentum p₀", "wrong signs and a factor 2",
+            "m [(x₁ − x₀) + (y₁ − y₀) y₀′]/η − ½ m g η y₀′ with y₀′ = ∂y₀/∂x₀",
+            "−∂S₁/∂x₀ with y₀ a function of x₀",
+        ),
+        Erratum(
+            "Multipliers", "λ_k, at the new station", "λ_{k−1}, at the *old* station",
+            "As printed λ_k does not occur in the equation for p_{k−1}, and a step could not be "
+            "solved; the multiplier at the old station makes g(q_k) = 0 solvable.",
+        ),
+        Erratum(
+            "Start", "p₀ = −∂S₁/∂q₀ with q̇₀ for (q₁ − q₀)/η", "p₀ = M q̇₀",
+            "As printed p₀ is M q̇₀ + (η/2) ∂U/∂q: an error of first order that stays for the whole "
+            "run, even from rest. Measured below.",
+        ),
+    ]  # fmt: skip
+
+
+def _refusal(page: Page, study: Study) -> None:
+    said = study.numbers["starts"]["zg-spatial-printed"]["taut says"]
+    page.folded("What taut says to the printed start of example 3b", said)
 
 
 # ---- the examples -----------------------------------------------------------------------------
@@ -279,8 +254,8 @@ def _comparison(page: Page, study: Study) -> None:
     )
     rows = [
         (
-            m, f"{span:g} s", _signed(e["energy error"][0]), _signed(e["energy error"][1]),
-            f"{_signed(e['energy slope'])} ± {number(e['energy slope half width'], 1)}",
+            m, f"{span:g} s", signed(e["energy error"][0]), signed(e["energy error"][1]),
+            f"{signed(e['energy slope'])} ± {number(e['energy slope half width'], 1)}",
             _word(e), number(e["constraints"]),
         )
         for m in RIVALS
@@ -373,57 +348,46 @@ def _order(page: Page, study: Study) -> None:
         "two fine runs extrapolated (example 3a). *Exact start*: p₀ = M q̇₀. *Paper start*: "
         "p₀ = −∂S₁/∂q₀.",
     )
-    page.figure("order", draw.slopes(study), "Error against step.", "Orders from the last halving.")
+    page.figure(
+        "errors", draw.slopes(study), "Error against step.", "Orders from the last halving."
+    )
     rows = []
     for name, _, steps in ORDER:
         for start in ("exact", "paper"):
             found = study.numbers["order"][f"{name}, {start} start"]
             first, last = (f"{number(found['errors'][k])} at {steps[k]:g} s" for k in (0, -1))
-            rates = " · ".join(f"{r:.2f}" for r in found["orders"])
-            rows.append((draw.TITLES[name], start, first, last, rates))
+            rows.append((draw.TITLES[name], start, first, last, rates(found["orders"])))
     page.table(("example", "start", "error", "error", "order at each halving"), rows)
 
 
-def _certificates(page: Page, study: Study) -> None:
-    page.heading("Certificates", "certificates")
-    page.text(
-        "What taut measures on each run of this page, over all steps: the main figures as a table, "
-        "and behind each line the certificate as it prints.",
-    )
-    page.table(
-        (
-            "run",
-            "largest |g|",
-            "largest |G q̇|",
-            "band of H",
-            "drift / band",
-            "symplecticity defect",
-        ),
-        [_overview(*row) for row in _listed(study)],
-    )
-    for label, run in _listed(study):
-        page.folded(label, str(run.certificate))
-
-
-def _listed(study: Study) -> list[tuple[str, Trajectory]]:
-    """Every run of the page with its label."""
+def certificates(study: Study) -> list[Certified]:
+    """Those of every run of the chapter."""
     listed = [
-        (f"{example}: {reading}, step {step:g}", study[f"{name}@{step:g}"])
+        (f"{name}@{step:g}", f"{example}: {reading}, step {step:g}", study[f"{name}@{step:g}"])
         for example, name, steps, _, reading in READINGS
         for step in steps
     ]
-    return listed + [(f"2: {m}, {span:g} s", run) for (m, span), run in study.rivals.items()]
+    listed += [
+        (f"{m}@{span:g}", f"2: {m}, {span:g} s", run) for (m, span), run in study.rivals.items()
+    ]
+    return [Certified(key, label, run.certificate) for key, label, run in listed]
 
 
-def _overview(label: str, run: Trajectory) -> tuple[str, ...]:
-    c = run.certificate
-    return (
-        label, number(c.max_g), number(c.max_hidden), number(c.energy.band),
-        percent(c.energy), number(c.symplecticity),
-    )  # fmt: skip
-
-
-def _how(page: Page, study: Study) -> None:
-    page.heading("How this page was made", "how")
-    page.text(f"`{COMMAND}`", "All numbers are in `zg.json` beside this page.")
-    page.table(("", "version"), list(study.numbers["versions"].items()))
+CHAPTER = Chapter(
+    heading="Zhong & Gao 2006",
+    lead=LEAD,
+    begin=Stage("the paper's examples", 2, lambda: Study(examples())),
+    stages=[
+        Stage("symplectic Euler, plain and projected", 1, lambda s: s.rivals.update(rivals())),
+        Stage("order of both starts", 1, lambda s: s.order.update(order())),
+        Stage(f"{LONG} steps of each", 6, lambda s: s.numbers.update(numbers(s))),
+    ],
+    claims=claims,
+    errata=errata,
+    summary=summary,
+    certificates=certificates,
+    sections=[
+        _refusal, _example_1, _example_2, _comparison, _example_3a, _example_3b, _order,
+    ],
+    drawing=9,
+)  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from taut.march.trajectory import Trajectory
-from taut.papers.page import orders
+from taut.papers.numbers import orders
 from taut.papers.zg_study import ORDER, RIVALS, SPANS, Study
 from taut.show import style
 from taut.show.style import Picture
@@ -83,7 +83,7 @@ def series(panels: list[tuple[str, list[tuple[str, np.ndarray, np.ndarray]]]], l
             axes.set_xlabel("$t$ [s]")
             axes.margins(x=0)
             style.title(axes, heading)
-            if len(curves) > 1:
+            if len(curves) > 1 and k == len(panels) - 1:
                 style.key(axes)
     return figure
 

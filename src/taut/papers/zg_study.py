@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,9 @@ import numpy as np
 from taut.errors import InconsistentStart
 from taut.march.trajectory import Trajectory
 from taut.methods import TimeElement
-from taut.papers import PAPERS
-from taut.papers.page import orders, plain
+from taut.papers.numbers import orders
 from taut.problems import problem
 from taut.problems.base import Problem
-from taut.show.page import versions
-
-COMMAND = "taut papers zg"
 
 # What the page prints.
 TRUE_H = {"2": 0.99680, "3a": -35.35534, "3b": -28.85251}
@@ -52,13 +48,13 @@ class Study:
     rivals : dict (method, duration) → Trajectory
     order : dict (problem, start) → errors, one per step
     numbers : dict
-        What goes into ``zg.json``.
+        What is known in the end.
     """
 
     runs: dict[str, Trajectory]
-    rivals: dict[tuple[str, float], Trajectory]
-    order: dict[tuple[str, str], list[float]]
-    numbers: dict[str, Any]
+    rivals: dict[tuple[str, float], Trajectory] = field(default_factory=dict)
+    order: dict[tuple[str, str], list[float]] = field(default_factory=dict)
+    numbers: dict[str, Any] = field(default_factory=dict)
 
     def __getitem__(self, key: str) -> Trajectory:
         return self.runs[key]
@@ -109,12 +105,8 @@ def _reference(given: Problem, time: float) -> np.ndarray:
 
 
 def numbers(study: Study) -> dict[str, Any]:
-    """Everything that goes into ``zg.json``."""
-    paper = PAPERS["zg"]
+    """Everything that is measured."""
     return {
-        "paper": {"name": paper.name, "title": paper.title, "source": paper.source},
-        "command": COMMAND,
-        "versions": versions(),
         "printed": {"true H": TRUE_H},
         "examples": {key: _example(key, run) for key, run in study.runs.items()},
         "starts": {name: _start(problem(name)) for name in ("zg-spatial", "zg-spatial-printed")},
@@ -129,7 +121,6 @@ def numbers(study: Study) -> dict[str, Any]:
             for name, time, steps in ORDER
             for start in ("exact", "paper")
         },
-        "certificates": {key: plain(run.certificate.to_dict()) for key, run in study.runs.items()},
     }
 
 

@@ -11,6 +11,7 @@ from html import escape
 from importlib.metadata import version
 
 from taut._version import __version__
+from taut.show.page_style import CSS, SCRIPT
 from taut.show.style import Picture
 from taut.text import Sheet
 
@@ -18,12 +19,33 @@ _BELOW = re.compile(r"(?<=\w)_(?:\{([^}]*)\}|(\w)\b)")
 GOOD = ("round-off", "no drift", "symplectic", "met", "stable", "conserved", "reversible")
 OPEN = ("not kept exactly", "not asked", "not checked")
 BAD = ("drifts", "not ", "missed", "beyond", "some corrections")
+SENTENCE = 40  # characters from which on a cell is more than a number or a name
 PACKAGES = ("numpy", "sympy", "casadi", "llvmlite", "numba", "matplotlib")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the contents, and those below it."""
+
+    text: str
+    anchor: str
+    below: list[Entry]
+
+    def link(self) -> str:
+        return f'<a href="#{escape(self.anchor)}">{escape(self.text)}</a>'
+
+    def item(self) -> str:
+        """As an item of a list, with a list of what is below it."""
+        below = "".join(entry.item() for entry in self.below)
+        return f"<li>{self.link()}{f'<ul>{below}</ul>' if below else ''}</li>"
 
 
 @dataclass
 class Page:
     """An HTML page under construction; text is escaped, pictures are embedded.
+
+    Sections follow each other, or stand in chapters.  What has a name can be linked to: in a
+    chapter "zg" the figure "fig01" is ``#zg-fig01``, so that chapters may use the same names.
 
     Parameters
     ----------
@@ -36,10 +58,26 @@ class Page:
     pictures: dict[str, bytes] = field(default_factory=dict)
     heads: list[str] = field(default_factory=list)  # markup for the head, trusted
     tails: list[str] = field(default_factory=list)  # and for the end of the body
+    _chapter: str = field(default="", init=False)
+    _contents: list[Entry] = field(default_factory=list, init=False)
+
+    def chapter(self, text: str, name: str, subtitle: str = "") -> None:
+        """Open a chapter: what follows belongs to it."""
+        self._chapter = name
+        self._contents.append(Entry(text, name, []))
+        self.parts.append(f'<h2 class="chapter" id="{escape(name)}">{escape(text)}</h2>')
+        if subtitle:
+            self.parts.append(f'<p class="subtitle">{marked(subtitle)}</p>')
 
     def heading(self, text: str, name: str) -> None:
         """A section with an entry in the contents."""
-        self.parts.append(f'<h2 id="{escape(name)}">{escape(text)}</h2>')
+        entry = Entry(text, self._anchor(name), [])
+        (self._contents[-1].below if self._chapter else self._contents).append(entry)
+        level = "h3" if self._chapter else "h2"
+        self.parts.append(f'<{level} id="{escape(entry.anchor)}">{escape(text)}</{level}>')
+
+    def _anchor(self, name: str) -> str:
+        return f"{self._chapter}-{name}" if self._chapter else name
 
     def text(self, *paragraphs: str) -> None:
         """Paragraphs, as `marked` reads them."""
@@ -53,27 +91,46 @@ class Page:
         """A list of texts in which no sign means anything."""
         self.parts.append("<ul>" + "".join(f"<li>{escape(e)}</li>" for e in entries) + "</ul>")
 
-    def table(self, head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> None:
-        """A table; cells that read as numbers stand on the right."""
-        lines = ['<div class="wide"><table>']
+    def table(
+        self,
+        head: Sequence[str],
+        rows: Iterable[Sequence[str]],
+        caption: str = "",
+        name: str = "",
+    ) -> None:
+        """A table, with a name if it is to be linked to.
+
+        Short numbers are not broken into lines.  A table with sentences becomes a list of its rows
+        on a narrow screen, any other one is moved sideways.
+        """
+        rows = [list(row) for row in rows]
+        place = f' id="{escape(self._anchor(name))}"' if name else ""
+        kind = ' class="prose"' if any(len(x) > SENTENCE for row in rows for x in row) else ""
+        lines = [f'<div class="wide"{place}><table{kind}>']
         if caption:
             lines.append(f"<caption>{marked(caption)}</caption>")
         lines.append("<thead><tr>" + "".join(f"<th>{marked(h)}</th>" for h in head))
         lines.append("</tr></thead><tbody>")
+        labels = [f' data-head="{escape(h)}"' if kind and k else "" for k, h in enumerate(head)]
         for row in rows:
-            cells = (f"<td{_aligned(cell)}>{marked(cell)}</td>" for cell in row)
+            cells = (
+                f"<td{label}{_aligned(cell)}>{marked(cell)}</td>"
+                for label, cell in zip(labels, row, strict=True)
+            )
             lines.append(f"<tr>{''.join(cells)}</tr>")
         self.parts.append("\n".join([*lines, "</tbody></table></div>"]))
 
     def figure(self, name: str, picture: Picture, title: str, caption: str) -> None:
         """An embedded picture, also kept as a file of its own."""
-        data = picture.bytes("svg")
-        self.pictures[f"{name}.svg"] = data
+        data, anchor = picture.bytes("svg"), self._anchor(name)
+        self.pictures[f"{anchor}.svg"] = data
         width = round(120 * picture.get_figwidth())
         source = "data:image/svg+xml;base64," + b64encode(data).decode("ascii")
-        image = f'<img width="{width}" alt="{escape(title)}" src="{source}">'
+        image = (
+            f'<img width="{width}" style="--width: {width}px" alt="{escape(title)}" src="{source}">'
+        )
         self.parts.append(
-            f'<figure id="{escape(name)}">{image}'
+            f'<figure id="{escape(anchor)}"><div class="wide">{image}</div>'
             f"<figcaption><b>{marked(title)}</b> {marked(caption)}</figcaption></figure>"
         )
 
@@ -104,20 +161,25 @@ class Page:
 
     def html(self) -> str:
         """The whole page."""
-        contents = "".join(
-            f'<a href="#{part.split(chr(34))[1]}">{part.split(">")[1].split("<")[0]}</a>'
-            for part in self.parts
-            if part.startswith("<h2")
-        )
+        kind = script = beside = ""
+        links = "".join(entry.link() for entry in self._contents)
+        above = f"<nav>{links}</nav>"
+        if self._chapter:
+            kind, script, above = ' class="book"', f"\n<script>{SCRIPT}</script>", ""
+            items = "".join(entry.item() for entry in self._contents)
+            beside = (
+                '\n<details class="contents"><summary>Contents</summary>'
+                f"<nav><ul>{items}</ul></nav></details>"
+            )
         return (
             '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
             f"<title>{escape(self.title)}</title>\n<style>{CSS}</style>{''.join(self.heads)}"
-            "</head><body>\n"
+            f"</head><body{kind}>\n"
             f"<header><h1>{escape(self.title)}</h1><p>{marked(self.subtitle)}</p>"
-            f"<nav>{contents}</nav></header>\n<main>\n"
+            f"{above}</header>{beside}\n<main>\n"
             + "\n".join(self.parts)
-            + f"\n</main>{''.join(self.tails)}</body></html>\n"
+            + f"\n</main>{''.join(self.tails)}{script}</body></html>\n"
         )
 
 
@@ -154,48 +216,5 @@ def _judged(verdict: str) -> str:
 
 
 def _aligned(cell: str) -> str:
-    return ' class="n"' if cell[:1] in set("+−-0123456789±") and cell[:1] else ""
-
-
-CSS = """
-:root { color-scheme: light; --ink: #1d1d1f; --faint: #6b6b70; --line: #e2e2e6; --blue: #0b5c94; }
-* { box-sizing: border-box; }
-body { margin: 0; color: var(--ink); background: #fff; font: 16px/1.55 system-ui, -apple-system,
-  "Segoe UI", "Helvetica Neue", "Liberation Sans", Arial, sans-serif; }
-header, main { max-width: 60rem; margin: 0 auto; padding: 0 1.5rem; }
-header { padding-top: 2.5rem; }
-h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .4rem; letter-spacing: -.01em; }
-header p { color: var(--faint); margin: 0; }
-nav { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: 1.2rem 0 0; padding: .6rem 0;
-  border-block: 1px solid var(--line); font-size: .9rem; }
-a { color: var(--blue); text-decoration: none; } a:hover { text-decoration: underline; }
-h2 { font-size: 1.25rem; margin: 2.8rem 0 .6rem; }
-p, ul { margin: .6rem 0; max-width: 46rem; } li { margin: .35rem 0; }
-sub { font-size: .72em; line-height: 0; }
-code, pre { font: .85em/1.45 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; }
-code { background: #f4f4f6; padding: .1em .3em; border-radius: 3px; }
-pre { background: #f7f7f9; border: 1px solid var(--line); border-radius: 4px; padding: .8rem 1rem;
-  overflow-x: auto; margin: .5rem 0; }
-.wide { overflow-x: auto; margin: 1rem 0; }
-table { border-collapse: collapse; font-size: .9rem; min-width: 70%; }
-caption { text-align: left; color: var(--faint); padding-bottom: .4rem; }
-th, td { text-align: left; vertical-align: top; padding: .38rem .9rem .38rem 0;
-  border-bottom: 1px solid var(--line); }
-th { font-weight: 600; border-bottom: 1.5px solid var(--ink); }
-td.n { font-variant-numeric: tabular-nums; white-space: nowrap; }
-figure { margin: 1.6rem 0; } figure img { max-width: 100%; height: auto; display: block; }
-figcaption { font-size: .88rem; color: var(--faint); max-width: 46rem; margin-top: .3rem; }
-figcaption b { color: var(--ink); font-weight: 600; }
-.certificate th, .formulas th { font-weight: 400; border-bottom: 1px solid var(--line);
-  color: var(--faint); white-space: nowrap; }
-.certificate td.good { color: #00694d; } .certificate td.bad { color: #a83200; font-weight: 600; }
-.certificate td { font-variant-numeric: tabular-nums; }
-.formulas td { width: 100%; } .formulas math { font-size: 1.05rem; }
-details { margin: .5rem 0; } summary { cursor: pointer; color: var(--blue); font-size: .92rem; }
-main > :last-child { margin-bottom: 4rem; }
-@media (max-width: 34rem) { header, main { padding-inline: 1rem; } h1 { font-size: 1.45rem; }
-  table { font-size: .82rem; } th, td { padding-right: .5rem; }
-  .certificate th { white-space: normal; } }
-@media print { details { display: none; } h2 { break-after: avoid; }
-  figure { break-inside: avoid; } }
-"""
+    """A short cell that begins like a number is not broken into lines."""
+    return ' class="n"' if len(cell) <= 24 and cell.startswith(tuple("+−-0123456789±")) else ""

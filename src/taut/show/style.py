@@ -111,10 +111,12 @@ def title(axes: Any, text: str, note: str = "") -> None:
 
 def key(axes: Any, columns: int = 6) -> None:
     """The legend, in the line of the heading where it covers nothing."""
-    axes.legend(
+    made = axes.legend(
         loc="lower right", bbox_to_anchor=(1, 0.97), ncols=columns, borderaxespad=0,
         columnspacing=1.2, handletextpad=0.5,
     )  # fmt: skip
+    for line in made.get_lines():  # a short thin line is paler than the curve it stands for
+        line.set_linewidth(max(line.get_linewidth(), 1.2))
 
 
 def symbol(name: sp.Symbol) -> str:
@@ -127,15 +129,16 @@ def symbol(name: sp.Symbol) -> str:
     return text
 
 
-def powers(axes: Axes, label: str, largest: float) -> None:
-    """Label the y axis with one common power of ten in the label instead of above the axis."""
+def powers(axes: Axes, label: str, largest: float, unit: str = "") -> None:
+    """Label the y axis with unit and one common power of ten in the label, not above the axis."""
     exponent = 0
     if largest > 0 and np.isfinite(largest) and not 1e-2 <= largest < 1e4:
         exponent = int(np.floor(np.log10(largest)))
     scale = 10.0**exponent
     axes.yaxis.set_major_locator(MaxNLocator(5))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y / scale:.6g}".replace("-", "−")))
-    axes.set_ylabel(label + (rf"  [$10^{{{exponent}}}$]" if exponent else ""), labelpad=6)
+    scaled = " ".join(filter(None, (rf"$10^{{{exponent}}}$" if exponent else "", unit)))
+    axes.set_ylabel(label + (f"  [{scaled}]" if scaled else ""), labelpad=6)
 
 
 def decades(axes: Axes) -> None:
@@ -152,7 +155,8 @@ def number(x: float, digits: int = 2) -> str:
         return f"{x:g}"
     mantissa, _, exponent = f"{x:.{digits - 1}e}".partition("e")
     if -3 <= int(exponent) < 4:
-        return f"{x:#.{digits}g}".rstrip(".").replace("-", "−")
+        rounded, decimals = float(f"{x:.{digits - 1}e}"), max(digits - 1 - int(exponent), 0)
+        return f"{rounded:.{decimals}f}".replace("-", "−")
     raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
     return f"{mantissa}×10{raised}".replace("-", "−")
 
