@@ -11,7 +11,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 import taut
-from taut.show.field_plots import TIME
+from taut.show.shapes import TIME
 
 PNG = b"\x89PNG"
 RUBBER = {"section": taut.Square(0.05), "density": 1000, "young": 1e6, "poisson": 0.4}

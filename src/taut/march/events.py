@@ -214,7 +214,7 @@ def located(run: Trajectory, watch: Watch, ended: bool) -> Trajectory:
         here = States(begin.t + dt, *moved(run, begin, every, dt))
         return watch.values(here, par)[every, numbers], here
 
-    dt = _roots(lambda x: values(x)[0], records[:, 2]) if len(records) else begin.t
+    dt = roots(lambda x: values(x)[0], records[:, 2]) if len(records) else begin.t
     states = values(dt)[1] if len(records) else begin
     if ended:
         run, states, kept = _cut(run, watch, numbers, states, records)
@@ -259,7 +259,7 @@ def _cut(run: Trajectory, watch: Watch, numbers, states: States, records):
     return run, states, kept
 
 
-def _roots(f, high: np.ndarray) -> np.ndarray:
+def roots(f, high: np.ndarray) -> np.ndarray:
     """Roots of f between 0 and `high`, where it changes sign: regula falsi, and bisection in turn.
 
     All at once: f takes and returns one value per root.
@@ -284,4 +284,4 @@ def _roots(f, high: np.ndarray) -> np.ndarray:
     return b
 
 
-__all__ = ["Event", "Watch", "located", "watched"]
+__all__ = ["DIRECTIONS", "Event", "Watch", "located", "roots", "watched"]

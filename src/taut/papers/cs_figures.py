@@ -8,7 +8,8 @@ import numpy as np
 
 from taut.papers.cs_study import LATER, READ, STEP, Study, momenta
 from taut.show import style
-from taut.show.field_plots import Drawn, draw_energies, draw_shapes
+from taut.show.field_curves import draw_energies
+from taut.show.shapes import Drawn, draw_shapes
 from taut.show.style import Picture
 
 LOOK: dict[str, dict[str, Any]] = {
@@ -43,8 +44,8 @@ def motion(study: Study) -> Picture:
     """Shapes of the beam."""
     with style.styled():
         figure = style.picture(3.8, 4.4)
-        grid = figure.add_gridspec(1, 1)
-        draw_shapes(figure, grid[0, 0], Drawn(study.first, 11))
+        drawn = Drawn(study.first, 11)
+        draw_shapes(figure.add_subplot(projection=drawn.projection), drawn)
     return figure
 
 
