@@ -19,7 +19,9 @@ def crossings(run: Trajectory, event: Event) -> States:
     Each is the root τ of e(Φ_τ(stored state before it)), as for the events of a run.
     """
     check_stored(run)
-    before = _before(run.evaluate_all([event.expression])[0], DIRECTIONS[event.direction])
+    fine = np.isfinite(run.q).all(axis=1)  # what depends on t alone goes on after a run has failed
+    seen = np.where(fine, run.evaluate_all([event.expression])[0], np.nan)
+    before = _before(seen, DIRECTIONS[event.direction])
     begin = States(run.t[before], run.q[before], run.v[before], run.p[before])
     if not len(before):
         return begin

@@ -16,12 +16,14 @@ from taut.show.errors import Curve, blocks, draw_decades, draw_errors, over_time
 from taut.show.words import plain
 
 ROW = 0.19  # inches of a line of the table
-LETTER, GAP = 0.0094, 0.024  # of the width: a letter of the table, and between columns
+LETTER = 0.0082  # of the width: of a letter of the table
+GAPS = (0.02, 0.07)  # of the width: between its columns, at least and at most
 LEFT_OUT = ("method", "in % of the band")  # lines of the table that the figure has no room for
 LINES = ((), (4, 1.5), (1, 1))  # dashes, once all colours are used
 SHORT = {
     "max |G q̇|": r"max $|G\dot q|$",
     "max |g|": "max $|g|$",
+    "energy drift": "drift",
     "laws change by": "change",
     "linear momentum": "lin. mom.",
     "angular momentum": "ang. mom.",
@@ -32,10 +34,11 @@ SHORT = {
 
 def figure_of(comparison: Comparison, title: str | None) -> style.Picture:
     """Panels in a row, the table under them with a sample of each run's line."""
-    looks = {label: _look(k, label) for k, label in enumerate(comparison.runs)}
+    many = len(comparison.runs)
+    looks = {label: _look(k, many, label) for k, label in enumerate(comparison.runs)}
     panels = [draw for draw in (_kept, _residuals, _distances) if draw(None, comparison, looks)]
     with style.styled():
-        table = ROW * (len(comparison.runs) + 1.6)
+        table = ROW * (many + 1.6)
         figure = style.picture(2.15 + table)
         grid = figure.add_gridspec(2, 1, height_ratios=(2.0, table))
         row = grid[0].subgridspec(1, len(panels))
@@ -50,11 +53,13 @@ def figure_of(comparison: Comparison, title: str | None) -> style.Picture:
     return figure
 
 
-def _look(k: int, label: str) -> dict[str, Any]:
+def _look(k: int, many: int, label: str) -> dict[str, Any]:
+    """Later lines are thinner, so that those which agree are all seen."""
     dashes = LINES[k // len(style.COLOURS) % len(LINES)]
     return {
         "color": style.COLOURS[k % len(style.COLOURS)],
         "ls": (0, dashes) if dashes else "-",
+        "lw": 0.7 + 0.8 * (many - 1 - k) / (many - 1),
         "label": plain(label),
     }
 
@@ -173,19 +178,24 @@ def _draw_table(axes: Axes, comparison: Comparison, looks: dict[str, Any]) -> No
     _, *lines = comparison.rows()
     lines = [[SHORT.get(line[0], line[0]), *line[1:]] for line in lines if line[0] not in LEFT_OUT]
     axes.set(xlim=(0, 1), ylim=(len(looks) + 0.7, -0.6))
-    right = 1.0
-    for what, *values in reversed(lines):
-        axes.text(right, 0, what, ha="right", va="center", fontsize=7, color=style.FAINT)
+    widths = [LETTER * max(map(_letters, line)) for line in lines]
+    wished = 0.034 + LETTER * max(len(look["label"]) for look in looks.values())
+    gap = float(np.clip((1 - wished - sum(widths)) / len(lines), *GAPS))
+    first = min(wished, 1 - sum(widths) - gap * len(lines))
+    right = first + np.cumsum([gap + width for width in widths])
+    for x, (what, *values) in zip(right, lines, strict=True):
+        axes.text(x, 0, what, ha="right", va="center", fontsize=7, color=style.FAINT)
         for k, value in enumerate(values, 1):
-            axes.text(right, k, plain(value), ha="right", va="center", fontsize=7)
-        right -= LETTER * max(
-            len(x.replace("$", "").replace("\\dot ", "")) for x in (what, *values)
-        )
-        right -= GAP
-    room = max(int((right - 0.034) / LETTER), 8)
+            axes.text(x, k, plain(value), ha="right", va="center", fontsize=7)
+    room = max(round((first - 0.034) / LETTER), 8)
     for k, look in enumerate(looks.values(), 1):
         axes.plot([0, 0.025], [k, k], color=look["color"], ls=look["ls"], lw=1.4)
         label = look["label"]
         label = label if len(label) <= room else label[: room - 1] + "…"
         axes.text(0.034, k, label, va="center", fontsize=7)
-    axes.plot([0, 1], [0.55, 0.55], color=style.PALE, lw=0.6)
+    axes.plot([0, right[-1]], [0.55, 0.55], color=style.PALE, lw=0.6)
+
+
+def _letters(text: str) -> int:
+    """About how wide a text is."""
+    return len(text.replace("$", "").replace("\\dot ", ""))

@@ -30,7 +30,8 @@ def around_zero(axes: Axes, label: str, values: Sequence[Any]) -> None:
     largest = max(_largest(np.asarray(x)) for x in values)
     style.powers(axes, label, largest)
     if largest == 0.0:
-        axes.set_ylim(-1e-16, 1e-16)
+        axes.set_ylim(-1, 1)
+        axes.set_yticks([0])
 
 
 def draw_errors(
@@ -51,7 +52,7 @@ def draw_errors(
     largest = max(_largest(y) for y in values)
     if within_orders(values) and not 0 < largest < round_off:
         for t, y, look in curves:
-            axes.plot(*style.envelope(t, y, points), lw=0.7, **style.marks(len(t)), **look)
+            axes.plot(*style.envelope(t, y, points), **{"lw": 0.7, **style.marks(len(t)), **look})
         around_zero(axes, label, values)
     else:
         draw_decades(axes, curves)
@@ -77,8 +78,8 @@ def draw_decades(axes: Axes, curves: Sequence[Curve]) -> None:
     top = max((float(y.max()) for y in shown if len(y)), default=foot)
     style.decades(axes)
     for t, y, look in highs:
-        axes.plot(t, np.maximum(y, foot), lw=0.8, **style.marks(len(t)), **look)
-    axes.set_ylim(foot, max(10 * top, 100 * foot))
+        axes.plot(t, np.maximum(y, foot), **{"lw": 0.8, **style.marks(len(t)), **look})
+    axes.set_ylim(foot / 1.5, max(10 * top, 100 * foot))
 
 
 def draw_drift(axes: Axes, t: np.ndarray, error: np.ndarray, drift: Drift) -> str:

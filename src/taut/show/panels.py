@@ -20,6 +20,7 @@ from taut.show import style
 
 FLAT, SQUARE, WIDE = "flat", "square", "wide"
 HEIGHTS = {FLAT: 1.6, SQUARE: 2.9, WIDE: 2.5}  # inches of a row
+HEADING = 0.12  # inches
 
 
 def _no(_: Any) -> Any:
@@ -146,7 +147,15 @@ def figure_of(tiles: list[Tile], heading: str = "") -> style.Picture:
         _one_clock(figure, tiles, columns)
         if heading:
             figure.suptitle(heading, x=0.01, ha="left", fontsize=8, color=style.FAINT)
+        if heading and any(tile.projection for tile in tiles):
+            _lower(figure)
     return figure
+
+
+def _lower(figure: style.Picture) -> None:
+    """Room for the heading: axes in space turn out higher than the layout takes them for."""
+    engine: Any = figure.get_layout_engine()
+    engine.set(rect=(0, 0, 1, 1 - HEADING / figure.get_figheight()))
 
 
 def _one_clock(figure: Any, tiles: list[Tile], columns: list[list[int]]) -> None:

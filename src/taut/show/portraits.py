@@ -18,8 +18,9 @@ from taut.show.paths import draw_line
 from taut.show.view import View
 from taut.show.words import formula, plain
 
+POINT = 1e-3  # of its values: what is smaller in all directions is a point
 ROUND = 1e-12  # of its values: a range that is rounding
-BRIEF = 24  # characters of LaTeX in a remark
+BRIEF = 44  # characters of LaTeX in a remark
 DOTS = 8000  # more of them are an image in a vector file
 
 
@@ -66,8 +67,8 @@ def draw_phase(axes: Any, view: View) -> None:
         look = {"color": style.COLOURS[k % len(style.COLOURS)], "label": f"phase {k}"}
         points = view.share(len(view.runs))
         notes.add(draw_line(axes, run.t, path, extent, look, points))
-    _name_axes(axes, view, shown)
     _calm(axes, np.vstack(ends))
+    _name_axes(axes, view, shown)
     style.title(axes, "phase portrait", max(notes))
 
 
@@ -79,12 +80,13 @@ def _extent(path: np.ndarray) -> np.ndarray:
 
 
 def _calm(axes: Any, points: np.ndarray) -> None:
-    """Sensible limits where a column is constant."""
-    for letter, column in zip("xyz", points.T, strict=False):
-        low, high = float(np.nanmin(column)), float(np.nanmax(column))
-        if not high - low > ROUND * max(abs(low), abs(high)):
-            half = 0.5 * max(abs(low), abs(high)) or 1.0
-            getattr(axes, f"set_{letter}lim")(low - half, high + half)
+    """Sensible limits where a column is constant, or all of it is one point but for errors."""
+    low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
+    size = np.maximum(np.abs(low), np.abs(high))
+    still = high - low <= (POINT if np.all(high - low <= POINT * size) else ROUND) * size
+    for k in np.flatnonzero(still):
+        middle, half = (low[k] + high[k]) / 2, 0.5 * size[k] or 1.0
+        getattr(axes, f"set_{'xyz'[k]}lim")(middle - half, middle + half)
 
 
 def _name_axes(axes: Any, view: View, shown: list[sp.Expr]) -> None:
@@ -178,8 +180,8 @@ def draw_section(axes: Any, view: View) -> None:
             *dots.T, ".", ms=size, mew=0, color=style.COLOURS[k % len(style.COLOURS)],
             label=f"section {k}", rasterized=many > DOTS,
         )  # fmt: skip
-    _name_axes(axes, view, shown)
     _calm(axes, np.vstack(clouds))
+    _name_axes(axes, view, shown)
     style.title(axes, "Poincaré section", _when(view, event))
 
 
@@ -189,4 +191,4 @@ def _when(view: View, event: Event | str) -> str:
         return plain(event)
     arrow = {"up": "↑", "down": "↓", "both": "↕"}[event.direction]
     text = formula(view.run.system, event.expression)
-    return f"{text} = 0 {arrow}" if text.startswith("$") and len(text) <= BRIEF else arrow
+    return f"{text} = 0 {arrow}" if text.startswith("$") and len(text) <= BRIEF else ""

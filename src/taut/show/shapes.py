@@ -90,7 +90,7 @@ def draw_shapes(axes: Any, drawn: Drawn, down: str | None = "auto") -> None:
     bar = axes.figure.colorbar(
         ScalarMappable(norm, TIME), ax=axes, location="bottom", shrink=0.7,
         aspect=70 if drawn.wide else 40,
-        pad=0.1 if len(columns) == 3 else 0.03,
+        pad=0.16 if len(columns) == 3 else 0.03,
     )  # fmt: skip
     bar.outline.set_visible(False)
     bar.ax.xaxis.set_major_locator(style.ticks(6))
@@ -167,11 +167,9 @@ def _frame(axes: Any, places: np.ndarray, columns: list[int]) -> None:
         axes.set_box_aspect(tuple(ratio), zoom=2.2)
     else:
         axes.set_box_aspect(tuple(ratio), zoom=1.0)
-    # The last tick of x and the first of y stand at the same corner.
-    for letter, share, prune in zip("xyz", ratio, ("upper", "lower", None), strict=True):
+    for letter, share in zip("xyz", ratio, strict=True):
         many = 2 if share < 0.35 else 3 if letter != "z" and not wide else 5
-        axis = getattr(axes, f"{letter}axis")
-        axis.set_major_locator(style.ticks(many, prune=prune if many > 2 else None))
+        style.clear_corner(axes, letter, many)
     axes.zaxis.set_tick_params(pad=3)
     if wide:  # names of axes stand further off the more a box is enlarged
         axes.yaxis.labelpad = -13

@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.style import context
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from taut.diagnose.drift import Drift
 
@@ -219,12 +219,20 @@ def widest_behind(lines: list[Any]) -> None:
         line.set_zorder(2 + rank / (len(lines) + 1))
 
 
+def clear_corner(axes: Any, letter: str, many: int) -> None:
+    """Ticks in space; the last of x and the first of y would stand at the same corner."""
+    low, high = sorted(getattr(axes, f"get_{letter}lim")())
+    at = np.array([x for x in ticks(many).tick_values(low, high) if low <= x <= high])
+    share = (at - low) / (high - low)
+    clear = {"x": share < 0.85, "y": share > 0.15, "z": share >= 0}[letter]
+    kept = at[clear] if clear.any() else at
+    getattr(axes, f"{letter}axis").set_major_locator(FixedLocator(kept.tolist()))
+
+
 def space(axes: Any) -> None:
     """Three-dimensional axes with white walls and a pale grid."""
-    # The last tick of x and the first of y stand at the same corner.
-    prunes = ("upper", "lower", None)
-    for axis, prune in zip((axes.xaxis, axes.yaxis, axes.zaxis), prunes, strict=True):
-        axis.set_major_locator(ticks(4, prune=prune))
+    for axis, letter in zip((axes.xaxis, axes.yaxis, axes.zaxis), "xyz", strict=True):
+        clear_corner(axes, letter, 4)
         axis.set_pane_color((1, 1, 1, 0))
         axis._axinfo["grid"].update(color=PALE, linewidth=0.4)
         axis.line.set_linewidth(0.6)

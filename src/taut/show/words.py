@@ -48,7 +48,9 @@ def plain(text: str) -> str:
 
 
 def _set(latex: str, text: str) -> str:
-    if "$" not in latex and len(latex) <= LONGEST and set(latex) <= _letters():
+    latex = latex.replace(r"\bmod", r"\,\mathrm{mod}\,")
+    fits = "$" not in latex and not latex.startswith(("_", "^"))
+    if fits and len(latex) <= LONGEST and set(latex) <= _letters():
         try:
             MathTextParser("path").parse(f"${latex}$")
         except ValueError:
