@@ -129,6 +129,10 @@ class TestOverview:
         assert axes.get_ylabel() == r"$\theta$"
         np.testing.assert_array_equal(axes.lines[0].get_ydata(), run.q[:, 2])
 
+    def test_motion_along_a_line_is_also_drawn_over_time(self):
+        figure = problem("fpu").simulate(duration=1).plot()
+        assert titles(figure) == ["path", "energy error", "coordinates"]
+
     def test_forced_systems_show_their_balance(self):
         figure = problem("car-axis").simulate(duration=0.5).plot()
         axes = figure.axes[titles(figure).index("energy − work")]
@@ -156,6 +160,41 @@ class TestOverview:
             drawn[label], (values - values[0]) / values.max(), rtol=0, atol=1e-9
         )
         assert drawn[label][-1] < -1e-6
+
+
+class TestDrawings:
+    def test_the_points_of_a_drawing_are_traced(self):
+        angle, away = taut.coordinates("theta away")
+        s = sp.Symbol("s")
+        bob = (sp.sin(angle), -sp.cos(angle))
+        drawing = taut.Drawing(
+            {"pivot": (0, 0), "bob": bob, "other": (2 + away, 0)},
+            [("pivot", "bob"), ("pivot", "other", "spring")],
+            trails=["bob"],
+            curves=[((sp.cos(s), sp.sin(s)), (s, 0, 6.2832))],
+        )
+        system = taut.System(
+            [angle, away], mass=[1, 1], potential=-sp.cos(angle) + away**2, drawing=drawing
+        )
+        run = taut.simulate(system, q0=[1, 0.5], v0=0, duration=5, step=0.01)
+        axes = only(run, "path")
+        lines = {x.get_label(): x.get_xydata() for x in axes.lines}
+        theta = run.q[:, 0]
+        np.testing.assert_allclose(
+            lines["path bob"], np.column_stack([np.sin(theta), -np.cos(theta)]), atol=1e-15
+        )
+        assert "path other" not in lines
+        np.testing.assert_allclose(lines["_spring"], [[0, 0], [2 + run.q[-1, 1], 0]])
+        np.testing.assert_array_equal(lines["_held"], [[0, 0]])
+        np.testing.assert_allclose(np.hypot(*lines["_curve"].T), 1)
+        assert "coordinates" not in titles(run.plot())
+
+    def test_a_flow_has_a_path_in_its_space_but_an_overview_over_time(self):
+        a, b, c = x = sp.symbols("a b c")
+        flow = taut.Flow(x, [b * c, -a * c / 2, -a * b])
+        run = taut.simulate(flow, q0=[0.2, 1, 0.4], duration=10, step=0.1, method="rk4")
+        assert only(run, "path").name == "3d"
+        assert titles(run.plot())[0] == "coordinates"
 
 
 class TestPhase:

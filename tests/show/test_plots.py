@@ -80,7 +80,7 @@ class TestWhole:
         path = double.plot().axes[0]
         rods = [x.get_xydata() for x in path.lines if x.get_label() == "_rod"]
         last = double.q[-1].reshape(2, 2)
-        np.testing.assert_allclose(rods[0], [last[0], [0, 0]])
+        np.testing.assert_allclose(rods[0], [[0, 0], last[0]])
         np.testing.assert_allclose(rods[1], [last[0], last[1]])
 
     def test_drift_line_has_the_slope_of_the_certificate(self):

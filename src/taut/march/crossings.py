@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from taut.march.dense import States, check_stored, moved
+from taut.march.dense import EPS, States, check_stored, moved
 from taut.march.events import DIRECTIONS, Event, roots
 from taut.march.trajectory import Trajectory, expression_values
 
@@ -26,16 +26,18 @@ def crossings(run: Trajectory, event: Event) -> States:
     if not len(before):
         return begin
     value = expression_values(run.system, event.expression, run.parameters)
-    every = np.arange(len(before))
 
-    def states(dt: np.ndarray) -> States:
-        return States(begin.t + dt, *moved(run, begin, every, dt))
+    def states(dt: np.ndarray, rows: np.ndarray) -> States:
+        start = States(*(getattr(begin, x)[rows] for x in "tqvp"))
+        return States(start.t + dt, *moved(run, start, np.arange(len(rows)), dt))
 
-    def values(dt: np.ndarray) -> np.ndarray:
-        here = states(dt)
+    def values(dt: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        here = states(dt, rows)
         return value(here.q, here.v, here.p, here.t)
 
-    return states(roots(values, run.t[before + 1] - begin.t))
+    blur = 2 * EPS * np.abs(begin.t)  # times that are one number
+    found = roots(values, run.t[before + 1] - begin.t, blur)
+    return states(found, np.arange(len(found)))
 
 
 def _before(values: np.ndarray, direction: int) -> np.ndarray:

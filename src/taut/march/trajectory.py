@@ -234,7 +234,8 @@ class Trajectory:
         Parameters
         ----------
         *panels : str
-            "path": points named x, y[, z] or x1, y1[, z1] …, and what links them at the end;
+            "path": the points of the drawing, or those named x, y[, z] or x1, y1[, z1] …, and what
+            links them at the end;
             "coordinates": over time, or the expressions of `of`;
             "energy": H − H₀ and the line of the measured drift;
             "balance": E − E₀ − work, where forces act or constraints move;

@@ -25,7 +25,7 @@ from taut.show.view import View, thinned
 from taut.show.words import formula, plain
 
 SERIES = 6  # curves of one trajectory in one panel
-HEADLINE = 38  # letters of a legend beside the heading
+HEADLINE = 40  # letters of a legend beside the heading
 SAMPLES = 2000  # states from which the size of a law's terms is taken
 ROUND_OFF = 1e-12  # of the size of a law: its changes are shown by their size alone
 COSTLY = 5000  # states at which multipliers are found that cost a solve in Python each
@@ -72,7 +72,7 @@ def _range(values: list[np.ndarray]) -> tuple[float, float]:
 def _key(axes: Axes, many: int, remark: bool) -> None:
     """In the line of the heading; inside where a remark stands there, or names are long."""
     names = axes.get_legend_handles_labels()[1]
-    letters = sum(4 + (2 if x.startswith("$") and x.endswith("$") else len(x)) for x in names)
+    letters = sum(4 + len(re.sub(r"\$[^$]*\$", "xx", x)) for x in names)
     if remark or letters > HEADLINE:
         axes.legend(
             loc="best", ncols=min(many, 3), columnspacing=1.0, handlelength=1.2, frameon=True,

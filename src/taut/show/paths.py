@@ -10,12 +10,15 @@ from matplotlib.patheffects import withStroke
 
 from taut.errors import InputError
 from taut.march.trajectory import Trajectory
+from taut.model.drawing import Drawing
 from taut.show import style
-from taut.show.geometry import down_of, points_of, rods_at
-from taut.show.view import View
+from taut.show.geometry import down_of, drawing_of, points_of
+from taut.show.motion import curve_places, places_of
+from taut.show.view import View, thinned
 from taut.show.words import plain, symbol
 
 ZOOM = 0.4  # a path smaller than this part of the whole is shown alone
+LOOKS: dict[str, Any] = {"rod": "-", "spring": (0, (1.5, 1)), "line": (0, (4, 2))}
 PATHS = 4  # points whose paths are drawn; a longer chain is shown by its shape
 
 
@@ -26,22 +29,30 @@ class Traced:
     Attributes
     ----------
     names : list of str
-        Of the points.
+        Of the points that move.
     paths : list of ndarray, shape (N, 2) or (N, 3)
-        Where each point was.
-    rods : list of (start, end)
-        Both ends of each link at the last state that is finite.
+        Where each of them was.
+    trails : list of int
+        Those whose path is drawn.
+    links : list of (ends, look)
+        Both ends of each link, shape (2, size), at the last state that is finite.
+    curves : list of ndarray
+        What stands in space.
     labels : list of str
         Names of the axes.
     columns : set of int
         The coordinates that are seen in this.
+    down : "x", "y", "z" or None
     """
 
     names: list[str]
     paths: list[np.ndarray]
-    rods: list[tuple[np.ndarray, np.ndarray]]
+    trails: list[int]
+    links: list[tuple[np.ndarray, str]]
+    curves: list[np.ndarray]
     labels: list[str]
     columns: frozenset[int]
+    down: str | None
 
     @property
     def size(self) -> int:
@@ -51,71 +62,103 @@ class Traced:
     @property
     def last(self) -> np.ndarray:
         """Where the points are at the last finite state, shape (points, size)."""
-        fine = np.isfinite(np.hstack(self.paths)).all(axis=1)
-        row = np.flatnonzero(fine)[-1]
+        row = _last_row(np.hstack(self.paths))
         return np.array([path[row] for path in self.paths])
+
+    @property
+    def straight(self) -> bool:
+        """Whether all points stay on one line along an axis, where a path shows little."""
+        places = np.vstack(self.paths)
+        extent = np.nanmax(places, axis=0) - np.nanmin(places, axis=0)
+        return int((extent > 0).sum()) <= 1
+
+
+def _last_row(values: np.ndarray) -> int:
+    return int(np.flatnonzero(np.isfinite(values).all(axis=1))[-1])
 
 
 def traced(run: Trajectory) -> Traced | None:
-    """What can be drawn of a run; None where its coordinates are not those of points."""
-    places = points_of(run.system)
-    if not places:
+    """What the drawing of a system shows of a run; None where there is none, or nothing moves."""
+    drawing = drawing_of(run.system)
+    if drawing is None:
         return None
-    names = [p.name for p in places]
-    paths = [run.q[:, list(p.columns)] for p in places]
-    columns = frozenset(c for p in places for c in p.columns)
-    labels = [f"${x}$" for x in "xyz"[: len(places[0].columns)]]
-    if len(places) == 1:
-        labels = [symbol(run.system.coordinates[c]) for c in places[0].columns]
-    found = Traced(names, paths, [], labels, columns)
-    at = found.last
-    time = float(run.t[np.isfinite(run.q).all(axis=1)][-1])
-    for rod in rods_at(run.system, places, run.parameters, time):
-        end = np.array(rod.end) if isinstance(rod.end, tuple) else at[rod.end]
-        found.rods.append((at[rod.start], end))
-    return found
+    places = places_of(drawing, run)[..., : drawing.dimension]
+    q = run.system.coordinates
+    used = {name: set().union(*(e.free_symbols for e in place)) & {*q}
+            for name, place in drawing.points.items()}  # fmt: skip
+    moving = [k for k, symbols in enumerate(used.values()) if symbols]
+    if not moving:
+        return None
+    names = [drawing.names[k] for k in moving]
+    last = places[_last_row(run.q)]
+    index = {name: k for k, name in enumerate(drawing.names)}
+    return Traced(
+        names,
+        [places[:, k] for k in moving],
+        _trails(drawing, names),
+        [(last[[index[x.start], index[x.end]]], x.look) for x in drawing.links],
+        [curve_places(c, run)[0, :, : drawing.dimension] for c in drawing.curves],
+        _labels(drawing, moving),
+        frozenset(i for i, s in enumerate(q) if any(s in symbols for symbols in used.values())),
+        down_of(run.system, points_of(run.system), run.parameters)
+        if drawing.down == "auto"
+        else drawing.down,
+    )
 
 
-def downwards(run: Trajectory) -> str | None:
-    """The axis that gravity pulls along."""
-    return down_of(run.system, points_of(run.system), run.parameters)
+def _trails(drawing: Drawing, names: list[str]) -> list[int]:
+    """Points whose path is drawn: those wished, all if they are few, the last one of many."""
+    if drawing.trails is not None:
+        return [names.index(name) for name in drawing.trails if name in names]
+    return list(range(len(names))) if len(names) <= PATHS else [len(names) - 1]
+
+
+def _labels(drawing: Drawing, moving: list[int]) -> list[str]:
+    """Names of the axes: those of the coordinates where a single point has all of them."""
+    if len(moving) == 1:
+        place = list(drawing.points.values())[moving[0]]
+        if all(e.is_Symbol for e in place):
+            return [symbol(e) for e in place]
+    return [f"${x}$" for x in "xyz"[: drawing.dimension]]
 
 
 def absent(view: View) -> InputError | None:
-    """There must be points."""
-    if points_of(view.run.system):
+    """There must be points that move."""
+    if traced(thinned(view.runs[0], 2)) is not None:
         return None
     return InputError(
         "no coordinates are those of points, so there is no path",
-        expected="coordinates named x, y[, z] or x1, y1[, z1] …",
+        expected="coordinates named x, y[, z] or x1, y1[, z1] …, or a drawing",
         received=", ".join(s.name for s in view.run.system.coordinates[:8]),
-        remedy='run.plot("coordinates"), or run.plot("phase", of=(a, b)) for any expressions',
+        remedy='taut.System(…, drawing=taut.Drawing(…)), or run.plot("phase", of=(a, b))',
     )
 
 
 def in_space(view: View) -> bool:
     """Whether points have three coordinates."""
-    return len(points_of(view.run.system)[0].columns) == 3
+    drawing = drawing_of(view.run.system)
+    return drawing is not None and drawing.dimension == 3
 
 
 def draw(axes: Any, view: View) -> None:
     """Paths, with the links at the last state."""
     drawn = [x for run in view.runs if (x := traced(run)) is not None]
     _check_down(view.down, drawn[0].size)
-    box, several, notes = _box(drawn), len(drawn) > 1, set()
-    shown = _shown(drawn[0])
+    box, several, notes = _box(drawn), len(drawn) > 1, {""}
+    for curve in drawn[0].curves:
+        axes.plot(*curve.T, color=style.PALE, lw=0.9, zorder=1, label="_curve")
+    points = view.share(len(drawn) * max(len(drawn[0].trails), 1))
     for k, (run, one) in enumerate(zip(view.runs, drawn, strict=True)):
-        for i, point in enumerate(shown):
+        for i, point in enumerate(one.trails):
             look = {
                 "color": style.COLOURS[(k if several else i) % len(style.COLOURS)],
-                "label": plain(f"path {one.names[point]}".strip()),
+                "label": plain(f"path {one.names[point]}"),
             }
-            points = view.share(len(drawn) * len(shown))
             path = one.paths[point]
             scale = np.linalg.norm(np.nanmax(path, axis=0) - np.nanmin(path, axis=0)) or 1.0
             notes.add(draw_line(axes, run.t, path, scale, look, points))
         _draw_shape(axes, one, box, light=several)
-    _frame(axes, drawn[0], box, downwards(view.run) if view.down == "auto" else view.down)
+    _frame(axes, drawn[0], box, drawn[0].down if view.down == "auto" else view.down)
     style.title(axes, "path", max(notes))
 
 
@@ -126,12 +169,6 @@ def _check_down(down: str | None, size: int) -> None:
             expected="one of " + ", ".join([*"xyz"[:size], "auto", "None"]),
             received=repr(down),
         )
-
-
-def _shown(one: Traced) -> list[int]:
-    """Points whose path is drawn: all if they are few, the last one of many."""
-    many = len(one.paths)
-    return list(range(many)) if many <= PATHS else [many - 1]
 
 
 def draw_line(
@@ -163,11 +200,11 @@ def draw_line(
 def _draw_shape(axes: Any, one: Traced, box: np.ndarray, light: bool) -> None:
     """Rods and points at the last state, as far as they lie in the box."""
     at = one.last
-    for start, end in one.rods:
+    for (start, end), look in one.links:
         cut = _inside(start, end, box)
         if cut is not None:
-            axes.plot(*cut.T, color=style.FAINT, lw=0.6, zorder=3, label="_rod")
-    held = {tuple(end) for _, end in one.rods} - {tuple(x) for x in at}
+            axes.plot(*cut.T, color=style.FAINT, lw=0.6, ls=LOOKS[look], zorder=3, label=f"_{look}")
+    held = {tuple(end) for ends, _ in one.links for end in ends} - {tuple(x) for x in at}
     held = [x for x in sorted(held) if (box[0] <= x).all() and (x <= box[1]).all()]
     if held:
         axes.plot(*np.array(held).T, "+", color=style.FAINT, ms=5, mew=0.8, label="_held")
@@ -204,7 +241,8 @@ def _box(drawn: list[Traced]) -> np.ndarray:
         for path in one.paths
         for corner in (np.nanmin(path, axis=0), np.nanmax(path, axis=0))
     ]
-    ends = [end for one in drawn for rod in one.rods for end in rod]
+    ends = [end for one in drawn for ends, _ in one.links for end in ends]
+    ends += [end for one in drawn for curve in one.curves for end in curve]
     inner, outer = (
         np.array([np.min(x, axis=0), np.max(x, axis=0)]) for x in (corners, [*corners, *ends])
     )

@@ -9,7 +9,7 @@ from taut.errors import InputError
 from taut.march.trajectory import Trajectory
 from taut.show import curves, paths, portraits
 from taut.show.panels import SQUARE, Panel, Tile, count, figure_of, into, named, present
-from taut.show.view import View, members as chosen_members
+from taut.show.view import View, members as chosen_members, thinned
 
 PANELS = {
     "path": Panel(paths.draw, paths.absent, SQUARE, paths.in_space),
@@ -22,6 +22,7 @@ PANELS = {
     "phase": Panel(portraits.draw_phase, shape=SQUARE, space=portraits.in_space),
     "section": Panel(portraits.draw_section, portraits.no_section, SQUARE),
 }
+SOME = 100  # states that tell what there is to see
 OVERVIEW = ("energy", "balance", "laws", "constraints", "multipliers")
 
 
@@ -65,12 +66,13 @@ def _check(panels: tuple[str, ...], down: Any, of: Any, when: Any) -> None:
 
 def _overview(view: View) -> list[Tile]:
     """Where it went, and what it kept."""
-    drawn = paths.traced(view.runs[0])
+    system = view.run.system
     kept = present(PANELS, OVERVIEW, view)
+    in_time = system.first_order and system.drawing is None
+    drawn = None if in_time else paths.traced(thinned(view.runs[0], SOME))
     if drawn is None:
-        first = replace(PANELS["coordinates"], shape=SQUARE)
-        return [Tile(first, view), *kept]
-    rest = [s for i, s in enumerate(view.run.system.coordinates) if i not in drawn.columns]
+        return [Tile(replace(PANELS["coordinates"], shape=SQUARE), view), *kept]
+    rest = [s for i, s in enumerate(system.coordinates) if i not in drawn.columns or drawn.straight]
     others = [Tile(PANELS["coordinates"], replace(view, of=rest))] if rest else []
     return [Tile(PANELS["path"], view), *kept, *others]
 
