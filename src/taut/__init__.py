@@ -79,6 +79,7 @@ if TYPE_CHECKING:
         t,
         velocities,
     )
+    from taut.show.compare import Comparison, compare
 
 # fmt: off
 # What each room gives to the front door: the imports above, for the interpreter.
@@ -101,6 +102,7 @@ _ROOMS = {
         "PreciseElement",
         "Projected", "Rattle", "SymplecticEuler", "SymplecticRK", "TimeElement", "register",
     ),
+    "taut.show.compare": ("Comparison", "compare"),
     "taut.laws": (
         "Law", "Laws", "Symmetries", "absorbed", "casimirs", "conserved", "hojman",
         "lie_symmetries", "noether", "special_values",
@@ -128,16 +130,16 @@ _OPEN = (
 )
 
 __all__ = [
-    "Adaptive", "Baumgarte", "Beam", "Beams", "Circle", "Composition", "ConstraintError",
-    "Corrected", "Drawing", "End", "EnergyMomentum", "Equations", "Equilibrium", "Event",
-    "ExplicitRK", "Field", "FieldTrajectory", "FileError", "Flow", "GGL", "GaussLobatto",
+    "Adaptive", "Baumgarte", "Beam", "Beams", "Circle", "Comparison", "Composition",
+    "ConstraintError", "Corrected", "Drawing", "End", "EnergyMomentum", "Equations", "Equilibrium",
+    "Event", "ExplicitRK", "Field", "FieldTrajectory", "FileError", "Flow", "GGL", "GaussLobatto",
     "GeneralizedAlpha", "Hamel", "ImplicitTrapezoid", "InconsistentStart", "InputError",
     "Interrupted", "Law", "Laws", "LobattoPair", "Method", "ModelError", "Modes", "NoEquilibrium",
     "Poisson", "PreciseElement", "Projected", "Rattle", "Rectangle", "Scheme", "Section", "Square",
     "States", "StepError", "Symmetries", "SymplecticEuler", "SymplecticRK", "System", "TautError",
     "Term", "TimeElement", "Trajectory", "Tube", "UnknownName", "UnstableStep", "Variational",
-    "__version__", "absorbed", "casimirs", "conserved", "coordinates", "equilibrium", "hojman",
-    "lie_symmetries", "load", "modes", "momenta", "noether", "register", "s", "simulate",
+    "__version__", "absorbed", "casimirs", "compare", "conserved", "coordinates", "equilibrium",
+    "hojman", "lie_symmetries", "load", "modes", "momenta", "noether", "register", "s", "simulate",
     "special_values", "t", "velocities",
 ]  # fmt: skip
 

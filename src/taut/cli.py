@@ -185,6 +185,7 @@ def _laws(chosen: argparse.Namespace) -> None:
 
 def _demo(chosen: argparse.Namespace) -> None:
     from taut.problems import problem
+    from taut.show.compare import compare, side_by_side
 
     _directory(chosen.out)
     print(f"taut {__version__}: mechanics that holds\n")
@@ -192,7 +193,7 @@ def _demo(chosen: argparse.Namespace) -> None:
     runs = {given.name: given.simulate() for given in flagships}
     for given in flagships:
         print(f"  {given.name:<14}{given.title}")
-    print("\n" + table(_side_by_side(runs), head=True))
+    print("\n" + table(side_by_side(runs), head=True))
     print("\n  * energy minus the work of what moves the constraints")
     given = flagships[0]
     print("\nA million steps of the double pendulum")
@@ -200,7 +201,7 @@ def _demo(chosen: argparse.Namespace) -> None:
     print("\nThe spherical pendulum with methods that drift, measured in the same way")
     given = problem("zg-spherical")
     others = {label: given.simulate(method=name, duration=600) for label, name in RIVALS.items()}
-    print(table(_side_by_side(others), head=True))
+    print(table(compare(others).rows(), head=True))
     files = [chosen.out / f"{given.name}.png" for given in flagships]
     for given, file in zip(flagships, files, strict=True):
         _save_picture(runs[given.name], file, given.title)
@@ -290,31 +291,6 @@ def _bench(chosen: argparse.Namespace) -> int:
 def table(rows: Iterable[Sequence[str]], head: bool = False) -> str:
     """Rows as aligned text; with `head` the first one is underlined."""
     return "\n".join(aligned(rows, head))
-
-
-def _side_by_side(runs: dict[str, Trajectory]) -> list[list[str]]:
-    """The main lines of several certificates, one column each."""
-    columns = [_column(run) for run in runs.values()]
-    rows = [["", *runs]]
-    return rows + [[line, *(column[line] for column in columns)] for line in columns[0]]
-
-
-def _column(run: Trajectory) -> dict[str, str]:
-    """The main lines of a certificate."""
-    c = run.certificate
-    balance = "" if run.system.conservative else " *"
-    share = f"{100 * c.energy.relative:+.2f} ± {100 * c.energy.relative_half_width:.2g}"
-    sure = "no drift" if c.energy.relative_half_width < 0.1 else "none seen"
-    return {
-        "method": run.method.name,
-        "steps": f"{c.steps} × {run.step:g}",
-        "max |g|": f"{c.max_g:.1e}",
-        "max |G q̇|": f"{c.max_hidden:.1e}",
-        "energy band": f"{c.energy.band:.1e}{balance}",
-        "energy drift": "drifts" if c.drifts else sure,
-        "in % of the band": share.replace("-", "−"),
-        "symplectic to": "" if c.symplecticity is None else f"{c.symplecticity:.1e}",
-    }
 
 
 def _described(given: Problem) -> str:

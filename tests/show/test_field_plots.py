@@ -11,7 +11,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 import taut
-from taut.show.field_plots import TIME
+from taut.show.shapes import TIME
 
 PNG = b"\x89PNG"
 RUBBER = {"section": taut.Square(0.05), "density": 1000, "young": 1e6, "poisson": 0.4}
@@ -170,8 +170,11 @@ class TestBeams:
         run = taut.simulate(beam, v0=[3, 1, 0, 0, 0, 20.0], duration=1, every=10)
         figure = run.plot()
         tall = taut.simulate(beam, v0=[3, 1, 0, 20.0, 0, 0], duration=1, every=10).plot()
-        assert panel(figure, "energy").get_subplotspec().colspan == range(1, 2)  # z goes up
-        assert panel(tall, "energy").get_subplotspec().rowspan == range(1, 2)
+        for found, beside in ((figure, True), (tall, False)):  # z goes up
+            found.draw_without_rendering()
+            shapes, energy = (panel(found, x).get_position() for x in ("shapes", "energy"))
+            assert (energy.x0 > shapes.x1) == beside
+            assert (energy.y1 < shapes.y0) == (not beside)
 
     def test_small_displacements_are_enlarged_and_it_is_said(self):
         steel = {"section": taut.Circle(0.01), "density": 7800, "young": 2.1e11, "poisson": 0.3}
@@ -210,7 +213,8 @@ class TestFields:
         (image,) = axes.collections
         np.testing.assert_array_equal(image.get_array(), string.strain[:, :, 0].T)
         assert axes.get_ylim() == pytest.approx((0, 1))
-        assert (axes.get_xlabel(), axes.get_ylabel()) == ("$t$", "$s$")
+        assert axes.get_ylabel() == "$s$"
+        assert panel(figure, "energy").get_xlabel() == "$t$"  # it stands below
         low, high = image.get_clim()
         assert low == -high == -np.abs(string.strain).max()
 
@@ -242,6 +246,51 @@ class TestFields:
         figure = taut.simulate(field, momentum0=start, duration=1).plot()
         shown = [x for x in titles(figure) if x.startswith("strain")]
         assert shown == [rf"strain $\gamma_{{{k}}}$" for k in (2, 4, 5)]
+
+
+class TestPanels:
+    def test_those_that_are_named(self, free):
+        figure = free.plot("momenta", "shapes")
+        assert titles(figure) == ["momenta in space", "shapes"]
+
+    def test_strain_of_beams_component_by_component(self, free):
+        figure = free.plot("strain", of=["gamma1", "gamma2"])
+        assert titles(figure) == [r"strain $\gamma_{1}$", r"strain $\gamma_{2}$"]
+        (image,) = panel(figure, r"strain $\gamma_{2}$").collections
+        np.testing.assert_array_equal(image.get_array(), free.strain[:, :, 1].T)
+        with pytest.raises(taut.UnknownName, match="component"):
+            free.plot("strain", of="gamma7")
+
+    def test_of_several_beams_edges_between_them_are_left_out(self):
+        post = taut.Beam(1, frame=(0, 0, 1), ends=("clamped", "free"), nodes=6, **RUBBER)
+        arm = taut.Beam(1, at=(0, 0, 1), frame=(1, 0, 0), nodes=6, **RUBBER)
+        arm.load(force=(0, 1, 0))
+        run = taut.simulate(taut.Beams([post, arm]), duration=0.2, every=10)
+        axes = run.plot("strain", of="gamma1").axes[0]
+        assert axes.collections[0].get_array().shape == (10, len(run.t))
+        assert axes.get_ylim() == pytest.approx((0, 2))
+
+    def test_what_there_is_not_says_why(self, free, string):
+        for run, name, words in (
+            (free, "balance", "no load"),
+            (string, "shapes", "beams"),
+            (string, "path", "no panel called 'path'"),
+        ):
+            with pytest.raises(taut.InputError, match=words):
+                run.plot(name)
+
+    def test_own_axes(self, free):
+        axes = plt.Figure().add_subplot()
+        assert free.plot("energies", axes=axes) is axes
+        np.testing.assert_array_equal(line(axes, "strain").get_ydata(), free.potential)
+        with pytest.raises(taut.InputError, match="projection"):
+            free.plot("shapes", axes=axes)
+        with pytest.raises(taut.InputError, match="one panel"):
+            free.plot("strain", axes=axes)
+
+    def test_total_momentum_of_a_field(self, string):
+        axes = panel(string.plot("momenta"), "momentum")
+        assert 0 < line(axes, "total").get_ydata().max() < 1e-12
 
 
 class TestWhole:

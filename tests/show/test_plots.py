@@ -23,6 +23,15 @@ def line(axes, label):
     return found
 
 
+def titles(figure):
+    return [a.get_title(loc="left") for a in figure.axes]
+
+
+def panel(figure, title):
+    (found,) = (a for a in figure.axes if a.get_title(loc="left") == title)
+    return found
+
+
 def chain(n):
     """A planar chain of n unit rods, as terms."""
     x, y, a, b, u, w = sp.symbols("x y a b u w", real=True)
@@ -54,7 +63,10 @@ class TestWhole:
     def test_has_path_energy_and_constraints(self, double):
         figure = double.plot()
         assert isinstance(figure, Figure)
-        path, energy, residuals = figure.axes
+        path, energy, residuals, multipliers = figure.axes
+        np.testing.assert_array_equal(
+            line(multipliers, r"$\lambda$ lower rod").get_ydata(), double.multipliers[:, 1]
+        )
         np.testing.assert_array_equal(line(path, "path 2").get_xydata(), double.q[:, 2:])
         np.testing.assert_array_equal(
             line(energy, "energy error").get_ydata(), double.energy - double.energy[0]
@@ -68,7 +80,7 @@ class TestWhole:
         path = double.plot().axes[0]
         rods = [x.get_xydata() for x in path.lines if x.get_label() == "_rod"]
         last = double.q[-1].reshape(2, 2)
-        np.testing.assert_allclose(rods[0], [last[0], [0, 0]])
+        np.testing.assert_allclose(rods[0], [[0, 0], last[0]])
         np.testing.assert_allclose(rods[1], [last[0], last[1]])
 
     def test_drift_line_has_the_slope_of_the_certificate(self):
@@ -125,17 +137,17 @@ class TestWhole:
 
 class TestKindsOfRuns:
     def test_moving_constraints_are_labelled_as_such(self):
-        _, energy, residuals = problem("car-axis").simulate(duration=0.1).plot().axes
+        figure = problem("car-axis").simulate(duration=0.1).plot()
+        energy, residuals = panel(figure, "energy, not conserved"), panel(figure, "constraints")
         labels = [text.get_text() for text in residuals.get_legend().get_texts()]
         assert labels[1] == r"$|G\dot q + g_t|$"
-        assert energy.get_title(loc="left") == "energy, not conserved"
         assert "drift" not in [x.get_label() for x in energy.lines]
 
     def test_without_constraints_there_is_no_third_panel(self):
         x, y = taut.coordinates("x y")
         kepler = taut.System([x, y], mass=[1, 1], potential=-1 / sp.sqrt(x**2 + y**2))
         figure = taut.simulate(kepler, q0=[1, 0], v0=[0, 1], duration=7, step=0.01).plot()
-        assert [a.get_title(loc="left") for a in figure.axes] == ["path", "energy error"]
+        assert titles(figure) == ["path", "energy error", "conserved quantities"]
         assert figure.bytes("png").startswith(PNG)
 
     def test_other_coordinates_are_drawn_against_time(self):
@@ -200,7 +212,7 @@ class TestKindsOfRuns:
         system = taut.System([x, y], mass=[1, 1], potential=0, constraints=[y])
         run = taut.simulate(system, q0=[0, 0], v0=[1, 0], duration=1, step=0.01)
         assert not run.constraints.any()
-        residuals = run.plot().axes[2]
+        residuals = panel(run.plot(), "constraints")
         assert all((x.get_ydata() > 0).all() for x in residuals.lines)
         low, high = residuals.get_ylim()
         assert 0 < low < high

@@ -56,13 +56,7 @@ class States:
 def states_at(run: Trajectory, t: Any) -> States:
     """States of `run` at the time or times `t`; see the module's head."""
     times = _checked(run, t)
-    if run.method.pace is not None and run.every > 1:
-        raise InputError(
-            "there are no states between those of every few varying steps",
-            expected="a run that has kept every state",
-            received=f"every={run.every}",
-            remedy="simulate with every=1",
-        )
+    check_stored(run)
     if run.batch is not None:
         members = [states_at(run[i], t) for i in range(run.batch)]
         return States(times, *(np.stack([getattr(m, x) for m in members]) for x in "qvp"))
@@ -76,6 +70,17 @@ def states_at(run: Trajectory, t: Any) -> States:
     back = np.argsort(order)
     shape = (*times.shape, run.system.n)
     return States(times, *(x[back].reshape(shape) for x in found))
+
+
+def check_stored(run: Trajectory) -> None:
+    """Whether enough states were stored to find those between them."""
+    if run.method.pace is not None and run.every > 1:
+        raise InputError(
+            "there are no states between those of every few varying steps",
+            expected="a run that has kept every state",
+            received=f"every={run.every}",
+            remedy="simulate with every=1",
+        )
 
 
 def moved(run: Trajectory, begin: States, which: np.ndarray, dt: np.ndarray, blur: Any = 0.0):
@@ -231,4 +236,4 @@ def _checked(run: Trajectory, t: Any) -> np.ndarray:
     return np.clip(times, begin, end)
 
 
-__all__ = ["States", "moved", "states_at"]
+__all__ = ["States", "check_stored", "moved", "states_at"]

@@ -209,13 +209,15 @@ def located(run: Trajectory, watch: Watch, ended: bool) -> Trajectory:
     q, p, v = (records[:, 3 + i * n : 3 + (i + 1) * n] for i in range(3))
     begin = States(records[:, 1], q, v, p)
 
-    def values(dt: np.ndarray) -> tuple[np.ndarray, States]:
-        every = np.arange(len(dt))
-        here = States(begin.t + dt, *moved(run, begin, every, dt))
-        return watch.values(here, par)[every, numbers], here
+    def moved_by(dt: np.ndarray, rows: np.ndarray) -> States:
+        start = States(*(getattr(begin, x)[rows] for x in "tqvp"))
+        return States(start.t + dt, *moved(run, start, np.arange(len(rows)), dt))
 
-    dt = _roots(lambda x: values(x)[0], records[:, 2]) if len(records) else begin.t
-    states = values(dt)[1] if len(records) else begin
+    def values(dt: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        return watch.values(moved_by(dt, rows), par)[np.arange(len(rows)), numbers[rows]]
+
+    dt = roots(values, records[:, 2]) if len(records) else begin.t
+    states = moved_by(dt, np.arange(len(dt))) if len(records) else begin
     if ended:
         run, states, kept = _cut(run, watch, numbers, states, records)
         numbers = numbers[kept]
@@ -259,29 +261,30 @@ def _cut(run: Trajectory, watch: Watch, numbers, states: States, records):
     return run, states, kept
 
 
-def _roots(f, high: np.ndarray) -> np.ndarray:
+def roots(f, high: np.ndarray, enough: Any = 0.0) -> np.ndarray:
     """Roots of f between 0 and `high`, where it changes sign: regula falsi, and bisection in turn.
 
-    All at once: f takes and returns one value per root.
+    All at once: f(x, rows) gives the values at x of those roots that are not found yet.  They are
+    found to round-off, or to `enough` if that is more.
     """
     a, b = np.zeros_like(high), high.copy()
-    fa, fb = f(a), f(b)
-    enough = 2 * EPS * high
+    every = np.arange(len(high))
+    fa, fb = f(a, every), f(b, every)
+    enough = np.maximum(2 * EPS * high, enough)
     for k in range(120):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            c = b - fb * (b - a) / (fb - fa)
-        middle = 0.5 * (a + b)
-        c = np.where((k % 3 == 2) | ~((c > a) & (c < b)), middle, c)
-        done = b - a <= enough
-        if np.all(done):
+        rows = np.flatnonzero(b - a > enough)
+        if not len(rows):
             break
-        fc = f(np.where(done, b, c))
-        left = (np.sign(fc) == np.sign(fa)) & (fc != 0.0)
+        low, top, f_low, f_top = a[rows], b[rows], fa[rows], fb[rows]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            c = top - f_top * (top - low) / (f_top - f_low)
+        c = np.where((k % 3 == 2) | ~((c > low) & (c < top)), 0.5 * (low + top), c)
+        fc = f(c, rows)
+        left = (np.sign(fc) == np.sign(f_low)) & (fc != 0.0)
         # The end that stays counts for less, so that both ends move (Illinois).
-        fa, fb = np.where(left, fc, 0.5 * fa), np.where(left, 0.5 * fb, fc)
-        a, b = np.where(left & ~done, c, a), np.where(left | done, b, c)
-        a = np.where((fc == 0.0) & ~done, b, a)
+        fa[rows], fb[rows] = np.where(left, fc, 0.5 * f_low), np.where(left, 0.5 * f_top, fc)
+        a[rows], b[rows] = np.where(left | (fc == 0.0), c, low), np.where(left, top, c)
     return b
 
 
-__all__ = ["Event", "Watch", "located", "watched"]
+__all__ = ["DIRECTIONS", "Event", "Watch", "located", "roots", "watched"]

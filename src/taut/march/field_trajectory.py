@@ -169,14 +169,39 @@ class FieldTrajectory:
         """What was measured on this run; prints as a table, ``.to_dict()`` for tests."""
         return _view("certificate")(self)
 
-    def plot(self, **options: Any) -> Any:
-        """Shapes, energy and momenta in one Matplotlib figure.
+    def plot(self, *panels: str, **options: Any) -> Any:
+        """A Matplotlib figure: an overview, or the panels that are named.
 
-        Options: ``shapes`` (how many are drawn), ``magnify`` ("auto" or a factor for small
-        displacements), ``down`` ("auto", "x", "y", "z" or None), ``title``, ``points`` (samples per
-        curve); see `taut.show.field_plots.plot`.
+        Parameters
+        ----------
+        *panels : str
+            "shapes": beams at evenly spaced times, in the plane if they stay in one;
+            "energies": kinetic energy, that of the strains, and their sum;
+            "energy": E − E₀ and the line of the measured drift;
+            "balance": E − E₀ − work, where loads act;
+            "momenta": changes of the momenta in space;
+            "strain", "momentum": over place and time, those components that change most.
+        axes : matplotlib.axes.Axes, optional
+            Draw the one panel that is named into these, with your own settings, and return them.
+        of : symbol or name of a component, or several
+            Of "strain" and "momentum"; those of beams are gamma1 … gamma6 and mu1 … mu6.
+        shapes : int
+            How many shapes are drawn (default 12).
+        magnify : "auto" or float
+            By how much displacements from the reference shape are enlarged; "auto" does it where
+            beams that are held move too little to be seen, and the heading says so.
+        down : "auto", "x", "y", "z" or None
+            The axis that points down on paper; "auto" follows gravity.
+        title : str
+            The heading of the figure; the method, its step and the nodes if not given.
+        points : int
+            Samples per curve (default 5000); longer runs keep their extremes.
+
+        Returns
+        -------
+        matplotlib.figure.Figure, or the axes that were given
         """
-        return _view("plot")(self, **options)
+        return _view("plot")(self, *panels, **options)
 
     def report(self, path: str | Path, *, title: str | None = None) -> Path:
         """Write a page with the certificate, an animation, curves and the model: one HTML file."""

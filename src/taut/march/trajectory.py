@@ -225,9 +225,47 @@ class Trajectory:
         """What was measured on this run; prints as a table, ``.to_dict()`` for tests."""
         return _view("certificate")(self)
 
-    def plot(self, **options: Any) -> Any:
-        """Path, energy error and constraints in one Matplotlib figure."""
-        return _view("plot")(self, **options)
+    def plot(self, *panels: str, **options: Any) -> Any:
+        """A Matplotlib figure: an overview, or the panels that are named.
+
+        ``run.plot()`` shows where the run went and what it kept, ``run.plot("path", "phase")``
+        these two panels.
+
+        Parameters
+        ----------
+        *panels : str
+            "path": the points of the drawing, or those named x, y[, z] or x1, y1[, z1] …, and what
+            links them at the end;
+            "coordinates": over time, or the expressions of `of`;
+            "energy": H − H₀ and the line of the measured drift;
+            "balance": E − E₀ − work, where forces act or constraints move;
+            "laws": what conserved quantities change by, against the size of their terms;
+            "constraints": |g| and |G q̇ + ∂g/∂t|;
+            "multipliers": λ;
+            "phase": a coordinate against its momentum, or what `of` names;
+            "section": states at which `when` crosses zero.
+        axes : matplotlib.axes.Axes, optional
+            Draw the one panel that is named into these, with your own settings, and return them.
+        of : expression, or a sequence of them
+            Of "phase" a coordinate, or two or three expressions; of "section" two; of "coordinates"
+            any.  Coordinates, velocities, momenta, t and parameters may occur.
+        when : expression, `taut.Event` or name of an event
+            Of "section": upwards through zero, unless an event says otherwise.
+        down : "auto", "x", "y", "z" or None
+            The axis of "path" that points down on paper; "auto" takes the one along which a
+            uniform force such as gravity pulls, None turns nothing round.
+        title : str
+            The heading of the figure; the method and its step if not given.
+        members : int
+            How many trajectories of a batch are drawn (default 6).
+        points : int
+            Samples per curve (default 5000); longer runs keep their extremes.
+
+        Returns
+        -------
+        matplotlib.figure.Figure, or the axes that were given
+        """
+        return _view("plot")(self, *panels, **options)
 
     def report(self, path: str | Path, *, title: str | None = None) -> Path:
         """Write a page with the certificate, an animation, curves and the model: one HTML file."""

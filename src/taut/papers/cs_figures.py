@@ -8,7 +8,8 @@ import numpy as np
 
 from taut.papers.cs_study import LATER, READ, STEP, Study, momenta
 from taut.show import style
-from taut.show.field_plots import TIME, Drawn, draw_energies, draw_shapes
+from taut.show.field_curves import draw_energies
+from taut.show.shapes import TIME, Drawn, draw_shapes
 from taut.show.style import Picture
 
 LOOK: dict[str, dict[str, Any]] = {
@@ -46,7 +47,9 @@ def motion(study: Study) -> Picture:
     with style.styled():
         figure = style.picture(3.7)
         grid = figure.add_gridspec(2, 2, width_ratios=(1, 1.9))
-        style.title(draw_shapes(figure, grid[:, 0], drawn), "in space [m], t in s", " ")
+        space = figure.add_subplot(grid[:, 0], projection=drawn.projection)
+        draw_shapes(space, drawn)
+        style.title(space, "in space [m], t in s", " ")
         shared: Any = None
         for k, (across, seen) in enumerate(((1, "x"), (0, "y"))):
             shared = axes = figure.add_subplot(grid[k, 1], sharex=shared)

@@ -50,7 +50,7 @@ def scene_of(run: Trajectory) -> Scene:
     rows = rows_of(finite, len(runs) * drawing.dimension * len(drawing.points) + 2)
     if len(rows) < finite:
         notes.append(f"{len(rows)} of {finite} stored states are drawn")
-    items: list[Item] = [_curve(c, run) for c in drawing.curves]
+    items = [Item("curve", {"places": curve_places(c, run)}) for c in drawing.curves]
     for k, one in enumerate(runs):
         items += _member(drawing, _part(one, rows), k if len(runs) > 1 else None)
     box = box_of([i.data["places"] for i in items if "places" in i.data])
@@ -130,14 +130,15 @@ def places_of(drawing: Drawing, run: Trajectory) -> np.ndarray:
     return found
 
 
-def _curve(curve: Any, run: Trajectory) -> Item:
+def curve_places(curve: Any, run: Trajectory) -> np.ndarray:
+    """A curve that stands in space, shape (1, samples, 3)."""
     values = run.system.parameter_symbols(run.parameters)
     along = np.linspace(curve.first, curve.last, SAMPLES)
     places = np.zeros((1, SAMPLES, 3))
     for a, e in enumerate(curve.places):
         of_s = sp.lambdify(curve.symbol, e.subs(values), "numpy")
         places[0, :, a] = of_s(along)
-    return Item("curve", {"places": places})
+    return places
 
 
 def _up(drawing: Drawing, run: Trajectory) -> tuple[float, float, float]:

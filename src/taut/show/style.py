@@ -9,12 +9,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import sympy as sp
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.mathtext import MathTextParser
 from matplotlib.style import context
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from taut.diagnose.drift import Drift
 
@@ -25,7 +23,8 @@ BLUE, ORANGE, GREEN, PINK, AMBER, SKY = (
 COLOURS = (BLUE, ORANGE, GREEN, PINK, AMBER, SKY)
 INK, FAINT, PALE = "#222222", "#8A8A8A", "#DDDDDD"
 
-WIDTH = 7.2  # inches: two columns of a journal
+WIDTH, COLUMN = 7.2, 3.5  # inches: two columns of a journal, and one
+FEW = 20  # stored states: so few are marked on curves
 RC: Any = {
     "font.size": 8,
     "font.family": "DejaVu Sans",
@@ -119,14 +118,9 @@ def key(axes: Any, columns: int = 6) -> None:
         line.set_linewidth(max(line.get_linewidth(), 1.2))
 
 
-def symbol(name: sp.Symbol) -> str:
-    """A symbol as Matplotlib can set it: θ₁ for theta1."""
-    text = f"${sp.latex(name)}$"
-    try:
-        MathTextParser("path").parse(text)
-    except ValueError:
-        return str(name)
-    return text
+def ticks(many: int, **options: Any) -> MaxNLocator:
+    """At most so many intervals, at round numbers."""
+    return MaxNLocator(many, steps=[1, 2, 2.5, 5, 10], **options)
 
 
 def powers(axes: Axes, label: str, largest: float, unit: str = "") -> None:
@@ -135,10 +129,20 @@ def powers(axes: Axes, label: str, largest: float, unit: str = "") -> None:
     if largest > 0 and np.isfinite(largest) and not 1e-2 <= largest < 1e4:
         exponent = int(np.floor(np.log10(largest)))
     scale = 10.0**exponent
-    axes.yaxis.set_major_locator(MaxNLocator(5))
+    axes.yaxis.set_major_locator(ticks(5))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y / scale:.6g}".replace("-", "−")))
     scaled = " ".join(filter(None, (rf"$10^{{{exponent}}}$" if exponent else "", unit)))
     axes.set_ylabel(label + (f"  [{scaled}]" if scaled else ""), labelpad=6)
+
+
+def calm(axes: Axes, low: float, high: float) -> None:
+    """Limits of y around what is constant but for rounding, so that rounding is not enlarged."""
+    if not (np.isfinite(low) and np.isfinite(high)):
+        return
+    size = max(abs(low), abs(high))
+    if high - low <= 1e-9 * size or size == 0.0:
+        middle, half = (low + high) / 2, 0.5 * size or 1.0
+        axes.set_ylim(middle - half, middle + half)
 
 
 def decades(axes: Axes) -> None:
@@ -203,11 +207,38 @@ def highest(t: np.ndarray, y: np.ndarray, points: int = 150) -> tuple[np.ndarray
     return t[edges[1:] - 1], np.fmax.reduceat(y, edges[:-1])
 
 
+def marks(many: int) -> dict[str, Any]:
+    """Dots on a curve of few states."""
+    return {"marker": "o", "ms": 2.5} if many <= FEW else {}
+
+
+def widest_behind(lines: list[Any]) -> None:
+    """Curves that fill bands: the widest is drawn first, so that it hides none."""
+
+    def band(line: Any) -> float:
+        y = np.asarray(line.get_ydata())
+        return float(np.ptp(y[np.isfinite(y)])) if np.isfinite(y).any() else 0.0
+
+    for rank, line in enumerate(sorted(lines, key=band, reverse=True)):
+        line.set_zorder(2 + rank / (len(lines) + 1))
+
+
+def clear_corner(axes: Any, letter: str, many: int) -> None:
+    """Ticks in space; the last of x and the first of y would stand at the same corner."""
+    low, high = sorted(getattr(axes, f"get_{letter}lim")())
+    at = np.array([x for x in ticks(many).tick_values(low, high) if low <= x <= high])
+    share = (at - low) / (high - low)
+    clear = {"x": share < 0.85, "y": share > 0.15, "z": share >= 0}[letter]
+    kept = at[clear] if clear.any() else at
+    getattr(axes, f"{letter}axis").set_major_locator(FixedLocator(kept.tolist()))
+
+
 def space(axes: Any) -> None:
     """Three-dimensional axes with white walls and a pale grid."""
-    for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
+    for axis, letter in zip((axes.xaxis, axes.yaxis, axes.zaxis), "xyz", strict=True):
+        clear_corner(axes, letter, 4)
         axis.set_pane_color((1, 1, 1, 0))
         axis._axinfo["grid"].update(color=PALE, linewidth=0.4)
         axis.line.set_linewidth(0.6)
         axis.set_tick_params(pad=-2 if axis is not axes.zaxis else 1)
-    axes.set_box_aspect((1, 1, 1), zoom=1.05)
+    axes.set_box_aspect((1, 1, 1), zoom=0.95)

@@ -1,0 +1,262 @@
+"""Panels over time: coordinates, energy, its balance, laws, constraints, multipliers."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from matplotlib.axes import Axes
+
+from taut.errors import InputError
+from taut.kernel.compile import workshop
+from taut.march.trajectory import Trajectory
+from taut.show import style
+from taut.show.errors import (
+    around_zero,
+    draw_books,
+    draw_decades,
+    draw_drift,
+    draw_errors,
+    over_time,
+)
+from taut.show.view import View, thinned
+from taut.show.words import formula, plain
+
+SERIES = 6  # curves of one trajectory in one panel
+HEADLINE = 40  # letters of a legend beside the heading
+SAMPLES = 2000  # states from which the size of a law's terms is taken
+ROUND_OFF = 1e-12  # of the size of a law: its changes are shown by their size alone
+COSTLY = 5000  # states at which multipliers are found that cost a solve in Python each
+
+
+# ---- coordinates ------------------------------------------------------------------------------
+
+
+def draw_coordinates(axes: Axes, view: View) -> None:
+    """Coordinates, or the expressions of `of`, over time; of a batch the first that moves."""
+    system, wished = view.run.system, view.chosen()
+    shown = wished or list(system.coordinates)
+    if len(view.runs) > 1:
+        shown = shown[:1] if wished else [system.coordinates[view.moving()[0]]]
+    many, shown = len(wished or system.coordinates), shown[:SERIES]
+    drawn = []
+    for k, run in enumerate(view.runs):
+        for i, values in enumerate(run.evaluate_all(shown)):
+            colour = style.COLOURS[(k if len(view.runs) > 1 else i) % len(style.COLOURS)]
+            name = formula(system, shown[i]) if k == 0 else f"_{k}"
+            t, y = style.envelope(run.t, values, view.share(len(view.runs) * len(shown)))
+            axes.plot(t, y, color=colour, label=name, **style.marks(len(run.t)))
+            drawn.append(y)
+    style.calm(axes, *_range(drawn))
+    plainly = set(shown) <= set(system.coordinates)
+    style.title(
+        axes,
+        "coordinates" if plainly else "values",
+        f"{len(shown)} of {many}" if len(shown) < many else "",
+    )
+    over_time(axes, view.runs[0])
+    axes.yaxis.set_major_locator(style.ticks(5))
+    if len(shown) > 1:
+        _key(axes, len(shown), bool(axes.get_title(loc="right")))
+    else:
+        axes.set_ylabel(formula(system, shown[0]))
+
+
+def _range(values: list[np.ndarray]) -> tuple[float, float]:
+    every = np.concatenate(values)
+    return float(np.nanmin(every)), float(np.nanmax(every))
+
+
+def _key(axes: Axes, many: int, remark: bool) -> None:
+    """In the line of the heading; inside where a remark stands there, or names are long."""
+    names = axes.get_legend_handles_labels()[1]
+    letters = sum(4 + len(re.sub(r"\$[^$]*\$", "xx", x)) for x in names)
+    if remark or letters > HEADLINE:
+        axes.legend(
+            loc="best", ncols=min(many, 3), columnspacing=1.0, handlelength=1.2, frameon=True,
+            framealpha=0.8, edgecolor="none", borderpad=0.2,
+        )  # fmt: skip
+    else:
+        style.key(axes)
+
+
+# ---- energy -----------------------------------------------------------------------------------
+
+
+def no_energy(view: View) -> InputError | None:
+    """A flow has none."""
+    if not view.run.system.first_order:
+        return None
+    return InputError(
+        "a first-order system has no energy",
+        remedy='run.plot("laws") shows what it keeps',
+    )
+
+
+def draw_energy(axes: Axes, view: View) -> None:
+    """H − H₀, with the line of the measured drift."""
+    conserved, runs = view.run.system.conservative, view.runs
+    note, begun = "", len(axes.lines)
+    for k, run in enumerate(runs):
+        error = run.energy - run.energy[0]
+        t, y = style.envelope(run.t, error, view.share(len(runs)))
+        colour = style.COLOURS[k % len(style.COLOURS)]
+        axes.plot(t, y, color=colour, lw=0.7, label="energy error", **style.marks(len(run.t)))
+        if conserved and len(runs) == 1:
+            note = draw_drift(axes, run.t, error, run.certificate.energy)
+    if len(runs) > 1:
+        style.widest_behind(axes.lines[begun:])
+    style.title(axes, "energy error" if conserved else "energy, not conserved", note)
+    around_zero(axes, "$H - H_0$", [line.get_ydata() for line in axes.lines[begun:]])
+    over_time(axes, runs[0])
+
+
+def no_work(view: View) -> InputError | None:
+    """Where nothing does work, the balance is the energy error."""
+    system = view.run.system
+    if system.first_order or system.conservative:
+        return InputError(
+            "nothing does work on this system",
+            expected="forces, moving constraints, or an energy that depends on time",
+            remedy=f'run.plot("{"laws" if system.first_order else "energy"}")',
+        )
+    return None
+
+
+def draw_balance(axes: Axes, view: View) -> None:
+    """E − E₀ − work."""
+    draw_books(axes, [run.ending.books[0] for run in view.runs], view.runs[0])
+
+
+# ---- laws -------------------------------------------------------------------------------------
+
+
+def no_laws(view: View) -> InputError | None:
+    """Some law must be watched."""
+    if view.run.certificate.watched:
+        return None
+    return InputError(
+        "no laws are watched in this run",
+        expected="laws that the search finds, beside the energy, or laws={name: expression}",
+        received="laws=None" if view.run.laws is None else "none were found",
+        remedy='give some to taut.simulate, or run.plot("coordinates", of=expression)',
+    )
+
+
+def law_changes(run: Trajectory, laws: list[Any]) -> list[np.ndarray]:
+    """(I − I₀) / size of its terms, of each law, shape (N,)."""
+    found = []
+    few = thinned(run, SAMPLES)
+    for law, values in zip(laws, run.evaluate_all([x.expression for x in laws]), strict=True):
+        parts = few.evaluate_all(list(sp.Add.make_args(few.system.read(law.expression))))
+        sizes = np.asarray(sum(np.abs(x) for x in parts))
+        size = float(np.max(sizes, initial=0.0, where=np.isfinite(sizes)))
+        found.append((values - values[..., :1]) / (size or 1.0))
+    return found
+
+
+def draw_laws(axes: Axes, view: View) -> None:
+    """What the watched laws change by, against the size of their terms."""
+    laws, runs = view.run.certificate.watched, view.runs
+    shown = laws[:SERIES]
+    curves = []
+    for k, run in enumerate(runs):
+        for i, change in enumerate(law_changes(run, shown)):
+            colour = style.COLOURS[(i if len(runs) == 1 else k) % len(style.COLOURS)]
+            label = _law_name(view.run, shown[i]) if k == 0 else "_"
+            curves.append((run.t, change, {"color": colour, "label": label}))
+    small, large = r"$(I - I_0)\,/\,\Vert I\Vert$", r"$|I - I_0|\,/\,\Vert I\Vert$"
+    points = view.share(len(curves))
+    draw_errors(axes, curves, label=small, size=large, points=points, round_off=ROUND_OFF)
+    left_out = f"{len(shown)} of {len(laws)}" if len(shown) < len(laws) else ""
+    style.title(axes, "conserved quantities", left_out)
+    if len(runs) == 1 or len(shown) == 1:
+        _inside(axes)
+    over_time(axes, runs[0])
+
+
+def _law_name(run: Trajectory, law: Any) -> str:
+    text = formula(run.system, law.expression)
+    return text if text.startswith("$") and len(text) <= 60 else plain(law.name)
+
+
+def _inside(axes: Axes) -> None:
+    """A legend in the panel: names of laws are too long for the line of the heading."""
+    handles, labels = axes.get_legend_handles_labels()
+    pairs = [(h, x) for h, x in zip(handles, labels, strict=True) if not x.startswith("_")]
+    axes.legend(
+        *zip(*pairs, strict=True), loc="best", fontsize=6.5, handlelength=1.2, labelspacing=0.3,
+        frameon=True, framealpha=0.8, edgecolor="none", borderpad=0.2,
+    )  # fmt: skip
+
+
+# ---- constraints ------------------------------------------------------------------------------
+
+
+def no_constraints(view: View) -> InputError | None:
+    """There must be some."""
+    if view.run.system.c:
+        return None
+    return InputError(
+        "the system has no constraints",
+        expected="a System with constraints=[…]",
+        remedy='run.plot("energy") or run.plot("laws")',
+    )
+
+
+def draw_constraints(axes: Axes, view: View) -> None:
+    """The largest |g| and |G q̇ + ∂g/∂t|."""
+    hidden = r"$|G\dot q + g_t|$" if view.run.system.rheonomic else r"$|G\dot q|$"
+    curves = []
+    for name, label, colour in (
+        ("constraints", "$|g|$", style.BLUE),
+        ("hidden", hidden, style.ORANGE),
+    ):
+        each = [np.abs(getattr(run, name)).max(axis=-1) for run in view.runs]
+        curves.append((view.runs[0].t, np.fmax.reduce(each), {"color": colour, "label": label}))
+    draw_decades(axes, curves)
+    axes.set_ylabel("residual")
+    over_time(axes, view.runs[0])
+    style.title(axes, "constraints")
+    style.key(axes)
+
+
+def draw_multipliers(axes: Axes, view: View) -> None:
+    """λ(t); of many the largest, of a batch the first."""
+    c, runs = view.run.system.c, view.runs
+    found = [_with_multipliers(run) for run in runs]
+    sizes = np.nanmax(np.abs(found[0].multipliers), axis=0)
+    most = SERIES if len(runs) == 1 else 1
+    shown = sorted(np.argsort(-sizes, kind="stable")[:most].tolist())
+    drawn = []
+    for k, run in enumerate(found):
+        for i, column in enumerate(shown):
+            colour = style.COLOURS[(k if len(runs) > 1 else i) % len(style.COLOURS)]
+            label = _multiplier(view.run, column) if k == 0 else "_"
+            values = run.multipliers[:, column]
+            t, y = style.envelope(run.t, values, view.share(len(runs) * len(shown)))
+            axes.plot(t, y, color=colour, lw=0.8, label=label, **style.marks(len(run.t)))
+            drawn.append(y)
+    around_zero(axes, r"$\lambda$", drawn)
+    style.calm(axes, *_range(drawn))
+    over_time(axes, runs[0])
+    note = f"{len(shown)} of {c}" if len(shown) < c else ""
+    style.title(axes, "multipliers", note)
+    if len(shown) > 1:
+        _key(axes, len(shown), bool(note))
+    elif c > 1:
+        axes.set_ylabel(axes.get_ylabel().replace(r"$\lambda$", _multiplier(view.run, shown[0])))
+
+
+def _with_multipliers(run: Trajectory) -> Trajectory:
+    """The run, or some states of it where each costs a solve."""
+    cheap = len(run.keep) == run.system.c and workshop(run.system).small
+    return run if cheap else thinned(run, COSTLY)
+
+
+def _multiplier(run: Trajectory, column: int) -> str:
+    name = run.system.constraint_names[column]
+    number = re.fullmatch(r"g(\d+)", name)
+    return rf"$\lambda_{{{number[1]}}}$" if number else rf"$\lambda$ {plain(name)}"

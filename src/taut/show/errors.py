@@ -1,0 +1,123 @@
+"""Errors over time: about zero or on a logarithmic axis, drift lines, the energy's balance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from taut.diagnose.drift import Drift
+from taut.march.loop import BOOKS, HEAD
+from taut.show import style
+
+ORDERS = 30.0  # curves whose sizes differ by more are drawn on a logarithmic axis
+
+Curve = tuple[np.ndarray, np.ndarray, dict[str, Any]]  # times, values, look
+
+
+def over_time(axes: Axes, run: Any) -> None:
+    """Time goes to the right."""
+    axes.set_xlabel("$t$")
+    begin, end = float(run.t[0]), float(run.t[-1])
+    half = 0.0 if end > begin else 0.5 * run.step
+    axes.set_xlim(begin - half, end + half)
+
+
+def around_zero(axes: Axes, label: str, values: Sequence[Any]) -> None:
+    """The y axis of errors."""
+    largest = max(_largest(np.asarray(x)) for x in values)
+    style.powers(axes, label, largest)
+    if largest == 0.0:
+        axes.set_ylim(-1, 1)
+        axes.set_yticks([0])
+
+
+def draw_errors(
+    axes: Axes,
+    curves: Sequence[Curve],
+    *,
+    label: str,
+    size: str,
+    points: int = 5000,
+    round_off: float = 0.0,
+) -> None:
+    """Curves about zero, named `label`.
+
+    Their `size` on a logarithmic axis if they differ by orders, or where `round_off` is all there
+    is to see.
+    """
+    values = [y for _, y, _ in curves]
+    largest = max(_largest(y) for y in values)
+    if within_orders(values) and not 0 < largest < round_off:
+        for t, y, look in curves:
+            axes.plot(*style.envelope(t, y, points), **{"lw": 0.7, **style.marks(len(t)), **look})
+        around_zero(axes, label, values)
+    else:
+        draw_decades(axes, curves)
+        axes.set_ylabel(size)
+
+
+def within_orders(values: Sequence[np.ndarray]) -> bool:
+    """Whether curves can be read on one linear axis."""
+    known = [x for x in map(_largest, values) if x > 0]
+    return not known or max(known) <= ORDERS * min(known)
+
+
+def _largest(values: np.ndarray) -> float:
+    return float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values)))
+
+
+def draw_decades(axes: Axes, curves: Sequence[Curve]) -> None:
+    """The largest |y| of every interval of time on a logarithmic axis."""
+    highs = [(*style.highest(t, y), look) for t, y, look in curves]
+    shown = [y[(y > 0) & np.isfinite(y)] for _, y, _ in highs]
+    # Zeros, and dips where the motion stops, end at the foot of the picture.
+    foot = min((float(np.median(y)) / 30 for y in shown if len(y)), default=1e-17)
+    top = max((float(y.max()) for y in shown if len(y)), default=foot)
+    style.decades(axes)
+    for t, y, look in highs:
+        axes.plot(t, np.maximum(y, foot), **{"lw": 0.8, **style.marks(len(t)), **look})
+    axes.set_ylim(foot / 1.5, max(10 * top, 100 * foot))
+
+
+def draw_drift(axes: Axes, t: np.ndarray, error: np.ndarray, drift: Drift) -> str:
+    """The straight line of the measured drift, and its size in words."""
+    if drift.band == 0:
+        return ""
+    if not drift.relative_half_width <= 1:
+        return "too short to tell a drift"
+    span = t - t[0]
+    middle = float(np.nanmean(error)) - drift.slope * float(span.mean())
+    axes.plot(
+        t[[0, -1]], middle + drift.slope * span[[0, -1]], "--", color=style.ORANGE, lw=0.9,
+        label="drift",
+    )  # fmt: skip
+    return f"drift {style.percent(drift)} of the band"
+
+
+def draw_books(axes: Axes, books: list[np.ndarray], run: Any) -> None:
+    """E − E₀ − work, as means over blocks of steps: the books have them of all steps."""
+    ends = []
+    for k, row in enumerate(books):
+        colour = style.COLOURS[k % len(style.COLOURS)]
+        t, means = blocks(row, float(run.t[0]), run.step)
+        axes.plot(t, means, color=colour, lw=0.9, label="balance", **style.marks(len(t)))
+        value = dict(zip(BOOKS, row, strict=False))
+        ends += [value["error_min"], value["error_max"]]
+        axes.axhspan(*ends[-2:], color=colour, alpha=0.15, lw=0, label="_band")
+    low, high = min(ends), max(ends)
+    around_zero(axes, "$E - E_0 - W$", [np.array(ends)])
+    room = 0.15 * (high - low) or 1e-16
+    if np.isfinite(room):
+        axes.set_ylim(low - room, high + room)
+    over_time(axes, run)
+    style.title(axes, "energy − work", "shaded: all steps")
+
+
+def blocks(books: np.ndarray, start: float, step: float) -> tuple[np.ndarray, np.ndarray]:
+    """Times and means of the blocks of the energy's balance."""
+    value = dict(zip(BOOKS, books, strict=False))
+    means = books[HEAD : HEAD + int(value["blocks"])]
+    return start + value["block_length"] * step * (np.arange(len(means)) + 0.5), means
