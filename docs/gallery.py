@@ -36,7 +36,7 @@ class Example:
             f"{self.claim}.\n",
             self.text,
             f"![{self.title}](../pictures/{self.name}.png)\n",
-            f'<p><a href="../reports/{self.name}.html">▶ Play it</a>: the report of this run.</p>\n',
+            f'<p><a href="../reports/{self.name}.html">▶ Play it</a>: the run\'s report.</p>\n',
             f"`examples/{self.name}.py`:\n",
             f"```python\n{self.source}```\n",
             f"It prints\n\n```text\n{self.printed}```\n",

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 PICTURES = (".png", ".svg", ".pdf")
 FILMS = (".mp4", ".webm", ".mov", ".gif")
 KINDS = (".html", *PICTURES, *FILMS, ".csv", ".json", ".zarr")
-DEMO = ("zg-double", "zg-spherical", "zg-spatial", "car-axis")
 RIVALS = {
     "ZG time element": "time-element",
     "projected symplectic Euler": "projected-symplectic-euler",
@@ -76,9 +75,9 @@ def parser() -> argparse.ArgumentParser:
         made.set_defaults(command=function)
         return made
 
-    demo = command("demo", _demo, "run the flagship problems and show their certificates")
+    demo = command("demo", _demo, "run the flagship of each paper, show certificates, write a page")
     demo.add_argument("--out", type=Path, default=Path("out", "demo"), metavar="DIR",
-                      help="where the pictures go (default: %(default)s)")  # fmt: skip
+                      help="where the page goes (default: %(default)s)")  # fmt: skip
     _add_run(command("run", _run, "simulate a problem, print its certificate, write a report"))
     listed = command("problems", _problems, "list the problems, or tell what is known about one")
     listed.add_argument("name", nargs="?", metavar="NAME")
@@ -184,28 +183,40 @@ def _laws(chosen: argparse.Namespace) -> None:
 
 
 def _demo(chosen: argparse.Namespace) -> None:
+    from taut.papers.flagships import FLAGSHIPS
     from taut.problems import problem
+    from taut.progress import Progress
     from taut.show.compare import compare, side_by_side
+    from taut.show.report import collected
 
     _directory(chosen.out)
-    print(f"taut {__version__}: mechanics that holds\n")
-    flagships = [problem(name) for name in DEMO]
-    runs = {given.name: given.simulate() for given in flagships}
-    for given in flagships:
-        print(f"  {given.name:<14}{given.title}")
+    print(f"taut {__version__}: mechanics that holds\n\nThe flagship of each paper")
+    for name, (title, _) in FLAGSHIPS.items():
+        print(f"  {name:<6}{title.partition(': ')[2]}")
+    runs = {}
+    with Progress(None, len(FLAGSHIPS) + 2, "demo") as bar:
+        for name, (_, made) in FLAGSHIPS.items():
+            bar.say(f"simulating {name}")
+            runs[name] = made()
+            bar.add(1)
+        bar.say("a million steps")
+        given = problem("zg-double")
+        long = given.simulate(duration=1e6 * given.step, every=1000)
+        bar.add(1)
+        bar.say("writing the page")
+        titled = {FLAGSHIPS[name][0]: run for name, run in runs.items()}
+        page = collected(
+            titled, chosen.out / "index.html", title="Four papers, four runs",
+            subtitle="The flagship of each paper that taut grows from, simulated by `taut demo`",
+        )  # fmt: skip
+        bar.add(1)
     print("\n" + table(side_by_side(runs), head=True))
-    print("\n  * energy minus the work of what moves the constraints")
-    given = flagships[0]
-    print("\nA million steps of the double pendulum")
-    print(given.simulate(duration=1e6 * given.step, every=1000).certificate)
+    print("\nA million steps of the double pendulum\n" + str(long.certificate))
     print("\nThe spherical pendulum with methods that drift, measured in the same way")
     given = problem("zg-spherical")
     others = {label: given.simulate(method=name, duration=600) for label, name in RIVALS.items()}
     print(table(compare(others).rows(), head=True))
-    files = [chosen.out / f"{given.name}.png" for given in flagships]
-    for given, file in zip(flagships, files, strict=True):
-        _save_picture(runs[given.name], file, given.title)
-    _tell("pictures", files)
+    _tell("the page with the runs: open it in a browser", [page])
 
 
 def _problems(chosen: argparse.Namespace) -> None:

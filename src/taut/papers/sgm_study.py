@@ -24,7 +24,7 @@ from taut.laws import Law, Laws, conserved
 from taut.march.simulate import simulate
 from taut.march.trajectory import Trajectory
 from taut.methods import Corrected, Method
-from taut.model import Flow
+from taut.model import Drawing, Flow
 from taut.papers.numbers import orders, plain
 from taut.problems import problem
 
@@ -91,7 +91,17 @@ def body() -> Flow:
             (a3 - a1) / (a3 * a1) * x3 * x1 - k * x1,
             (a1 - a2) / (a1 * a2) * x1 * x2,
         ],
+        drawing=_sphere(x),
     )
+
+
+def _sphere(x: tuple[sp.Symbol, ...]) -> Drawing:
+    """The state on the sphere of its |x|², shown by three great circles."""
+    s, radius = sp.Symbol("s"), float(np.linalg.norm(START))
+    round_trip = (s, 0, 2 * np.pi)
+    a, b = radius * sp.cos(s), radius * sp.sin(s)
+    circles = [((a, b, 0), round_trip), ((a, 0, b), round_trip), ((0, a, b), round_trip)]
+    return Drawing({"x": x}, curves=circles, down=None)
 
 
 def integrals() -> tuple[sp.Expr, sp.Expr]:

@@ -9,13 +9,11 @@ from matplotlib import colormaps
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Colormap, ListedColormap, Normalize
 
-from taut.fields import Beams
 from taut.march.field_trajectory import FieldTrajectory
 from taut.show import style
+from taut.show.beam_geometry import bodies_of, magnification, mesh_of
 
 FLAT = 1e-9  # of the extent: what a planar motion may leave its plane by
-SMALL = 0.05  # of the size of beams: displacements below it are enlarged
-SEEN = 0.2  # of that size: to about this
 WIDE = 2.0  # times wider than high: shapes above, not beside, the rest
 # Readers with any colour vision can follow it; the pale end of viridis is left out.
 TIME: Colormap = ListedColormap(colormaps["viridis"](np.linspace(0, 0.87, 256)), name="time")
@@ -37,44 +35,34 @@ class Drawn:
     def __init__(self, run: FieldTrajectory, shapes: int, magnify: str | float = "auto") -> None:
         self.run = run
         self.rows = np.unique(np.linspace(0, len(run.t) - 1, shapes).round().astype(int))
-        start = _mesh(run).pose[:, :3, 3]
+        start = mesh_of(run).pose[:, :3, 3]
         shift = run.positions[self.rows] - start
-        self.factor = _factor(run, start, shift) if magnify == "auto" else float(magnify)
+        self.factor = magnification(run, start, shift) if magnify == "auto" else float(magnify)
         # Added to what is there, so that beams in a plane stay in it to the last bit.
         self.places = run.positions[self.rows] + (self.factor - 1) * shift
-        self.columns = _plane(self.places, _mesh(run).gravity)
+        self.columns = _plane(self.places, mesh_of(run).gravity)
         extent = np.ptp(self.places[..., self.columns].reshape(-1, len(self.columns)), axis=0)
         rest = np.delete(extent, extent[:-1].argmax()).max()
         self.projection = "3d" if len(self.columns) == 3 else None
         self.wide = bool(extent[:-1].max() > WIDE * rest)  # more room across than upwards
 
 
-def _factor(run: FieldTrajectory, start: np.ndarray, shift: np.ndarray) -> float:
-    """1, 2 or 5 times a power of ten, so that small displacements are seen."""
-    size, moved = float(np.ptp(start, axis=0).max()), float(np.abs(shift).max())
-    if not _mesh(run).holds or not 0 < moved < SMALL * size:
-        return 1.0
-    wanted = SEEN * size / moved
-    power = 10.0 ** np.floor(np.log10(wanted))
-    return float(max(k * power for k in (1, 2, 5) if k * power <= wanted))
-
-
 def draw_shapes(axes: Any, drawn: Drawn, down: str | None = "auto") -> None:
     """Draw shapes at evenly spaced times, with a scale of their colours."""
     run, rows, columns = drawn.run, drawn.rows, drawn.columns
-    gravity = _mesh(run).gravity
+    gravity = mesh_of(run).gravity
     begin, end = float(run.t[0]), float(run.t[-1])
     norm = Normalize(begin, end if end > begin else begin + run.step)
     for row, places in zip(rows, drawn.places, strict=True):
         colour = TIME(norm(run.t[row]))
         width = 1.4 if row in (rows[0], rows[-1]) else 0.9
-        for span in _mesh(run).spans:
+        for span in mesh_of(run).spans:
             (line,) = axes.plot(
                 *places[span][:, columns].T, color=colour, lw=width,
                 label=f"_shape {row}", clip_on=False,
             )  # fmt: skip
             line.set_in_layout(False)  # in space it may leave the axes, and harms nothing
-        bodies = places[_bodies(run)][:, columns]
+        bodies = places[bodies_of(run)][:, columns]
         if len(bodies):
             axes.plot(*bodies.T, "o", color=colour, ms=3.5, mew=0, label="_body")
     _draw_holds(axes, run, drawn.places[0], columns)
@@ -101,11 +89,6 @@ def draw_shapes(axes: Any, drawn: Drawn, down: str | None = "auto") -> None:
     style.title(axes, "shapes", note)
 
 
-def _mesh(run: FieldTrajectory) -> Any:
-    assert run.mesh is not None
-    return run.mesh
-
-
 def _plane(positions: np.ndarray, gravity: np.ndarray) -> list[int]:
     """The axes that are drawn: two where the third never changes, vertical last."""
     extent = np.ptp(positions.reshape(-1, 3), axis=0)
@@ -124,15 +107,9 @@ def _down(gravity: np.ndarray, columns: list[int]) -> str | None:
     return "xyz"[columns[k]] if pull[k] > 0 and pull[k] >= 0.9 * np.linalg.norm(pull) else None
 
 
-def _bodies(run: FieldTrajectory) -> list[int]:
-    beams = run.model.beams if isinstance(run.model, Beams) else [run.model]
-    starts = [span.start for span in _mesh(run).spans]
-    return [a + body.node for a, b in zip(starts, beams, strict=True) for body in b.bodies]
-
-
 def _draw_holds(axes: Any, run: FieldTrajectory, places: np.ndarray, columns: list[int]) -> None:
     """A square where an end is clamped, a ring where it is held otherwise, at the start."""
-    for hold in _mesh(run).holds:
+    for hold in mesh_of(run).holds:
         at = places[hold.node][columns]
         look = {"marker": "s"} if hold.end.kind == "clamped" else {"marker": "o", "mfc": "white"}
         axes.plot(
