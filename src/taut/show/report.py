@@ -83,7 +83,7 @@ def page_of(run: Run, title: str | None = None) -> Page:
     page.table(("", "version"), list(versions().items()))
     page.heading("What to cite", "cite")
     for what, references in run.cite().groups.items():
-        page.text(what[0].upper() + what[1:])
+        page.text(what)
         page.plain_items(str(reference) for reference in references)
     return page
 
