@@ -479,10 +479,3 @@ def test_a_negative_budget_is_refused():
     with pytest.raises(taut.TautError, match="budget"):
         taut.conserved(system, budget=-3)
     assert len(taut.conserved(system, budget=0)) > 0
-
-
-def test_names_may_be_greek_letters():
-    theta, phi = sp.symbols("θ φ")
-    system = taut.System([theta, phi], mass=[1, 1], potential=-sp.cos(theta))
-    laws = taut.conserved(system)
-    assert any(law.expression.has(system.velocities[1]) for law in laws)
