@@ -136,19 +136,6 @@ def rods_of(system: System, points: list[Point]) -> list[Rod]:
     return found
 
 
-def rods_at(
-    system: System, points: list[Point], parameters: Mapping[str, float], time: float
-) -> list[Rod]:
-    """Rods with the places in space where they are held at one time."""
-    values = {**system.parameter_symbols(parameters), t: time}
-    return [
-        Rod(rod.start, tuple(float(x.subs(values)) for x in rod.end))
-        if isinstance(rod.end, tuple)
-        else rod
-        for rod in rods_of(system, points)
-    ]
-
-
 def _rods(term: Term, expression: sp.Expr, owner: dict, points: list[Point]) -> Iterator[Rod]:
     used = [k for k, s in enumerate(term.coordinates) if s in expression.free_symbols]
     symbols = [term.coordinates[k] for k in used]
