@@ -103,6 +103,11 @@ def test_short_forms():
     assert short["cq2004"] == "CQ 2004"
 
 
+def test_all_places_in_a_work_are_named():
+    (reference,) = cite.found(["hairer2006, XIV.4", "hairer2006, IV.4", "hairer2006, XIV.4"])
+    assert reference.where == "XIV.4; IV.4"
+
+
 def test_a_reference_in_full():
     assert str(ENTRIES["andersen1983"]) == (
         "Hans C. Andersen (1983). Rattle: A “velocity” version of the SHAKE algorithm for "

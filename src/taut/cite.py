@@ -198,7 +198,7 @@ def found(given: Iterable[str]) -> tuple[Reference, ...]:
     listed: dict[str, Reference] = {}
     for text in [given] if isinstance(given, str) else given:
         reference = _reference(text)
-        if (twin := listed.get(reference.key)) and reference.where not in twin.where:
+        if (twin := listed.get(reference.key)) and reference.where not in twin.where.split("; "):
             places = "; ".join(x for x in (twin.where, reference.where) if x)
             reference = replace(reference, where=places)
         elif twin:

@@ -76,6 +76,10 @@ class TestRead:
         (lambda: taut.Drawing({"a": (x, y)}, down="z"), "down is not an axis"),
         (lambda: taut.Drawing({"a": (x, y)}, curves=[(x, y)]), "a curve cannot be read"),
         (lambda: taut.Drawing({"a": (x, y)}, curves=[((x,), (x, 0, 1))]), "does not fit"),
+        (
+            lambda: taut.Drawing({"a": (x, y)}, curves=[((x, y), (x, 0, float("inf")))]),
+            "ends of a curve are not finite",
+        ),
         (lambda: system({"a": (x, y)}), "drawing= is no drawing"),
         (lambda: system(taut.Drawing({"a": (x, sp.Symbol("w"))})), "point a of the drawing"),
         (

@@ -100,6 +100,11 @@ class TestPart:
         with pytest.raises(taut.InputError, match=words):
             run.animate(**options)
 
+    @pytest.mark.parametrize("factor", ["large", None, float("nan"), 0, -1, float("inf")])
+    def test_displacements_that_cannot_be_enlarged(self, beam, factor):
+        with pytest.raises(taut.InputError, match="magnify is no factor"):
+            beam.animate(magnify=factor)
+
     def test_unwritable_places_and_unknown_endings(self, run, tmp_path):
         with pytest.raises(taut.InputError, match="another ending"):
             run.animate(tmp_path / "run.avi")
@@ -145,6 +150,16 @@ class TestFilm:
         assert len(film._times(scene, 2.0, 30, film.LONGEST)) == 300
         with pytest.raises(taut.InputError, match="pictures"):
             film._times(scene, 1e-3, 120, 1e5)
+
+    def test_a_speed_is_kept_to_the_end(self, run, tmp_path):
+        run.animate(tmp_path / "run.gif", speed=0.8, fps=1)
+        with Image.open(tmp_path / "run.gif") as picture:
+            assert picture.n_frames == 25
+
+    def test_title_is_shown_as_it_is(self, run):
+        figure, _ = film.painted(run.animate().scene, r"$\nonsense$")
+        figure.savefig(io.BytesIO())
+        assert figure.get_suptitle() == r"\$\nonsense\$"
 
     def test_progress(self, run, tmp_path):
         seen = []

@@ -166,6 +166,7 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("make", "message"),
         [
+            (lambda a, b: [], "one run"),
             (lambda a, b: [a], "one run"),
             (lambda a, b: [a, 3], "only runs"),
             (lambda a, b: 3, "cannot be compared"),
@@ -180,3 +181,11 @@ class TestRefused:
     def test_a_reference_that_is_none(self, runs):
         with pytest.raises(taut.InputError, match="reference"):
             taut.compare(runs, reference=3)
+
+    def test_a_function_beside_beams(self):
+        beam = taut.Beam(
+            length=1, section=taut.Square(0.1), nodes=5, density=1, young=1e3, poisson=0.3
+        )
+        run = taut.simulate(beam, duration=1e-2, step=1e-3)
+        with pytest.raises(taut.InputError, match="compared with runs"):
+            taut.compare([run, run], reference=lambda t: t)

@@ -399,6 +399,69 @@ class TestInTheBrowser:
         assert "bending" in page.locator(".colours").inner_text()
         assert page.locator(".panel").count() == 4
 
+    def test_sections_of_beams_are_where_their_frames_say(self, beam, tmp_path, visit):
+        """Corners of the mesh between two frames, against positions and frames of the run."""
+        beam.animate(tmp_path / "beam.html", magnify=1)
+        page = visit(tmp_path / "beam.html")
+        k, share = len(beam.t) // 2, 0.4
+        put(page, float((1 - share) * beam.t[k] + share * beam.t[k + 1]))
+        found = page.evaluate(
+            "(() => { const [mesh] = tautViews[0].stage.scene.children.filter("
+            "(x) => x.isMesh && x.geometry.index && x.geometry.attributes.color);"
+            " return ['position', 'color'].map((x) => [...mesh.geometry.attributes[x].array]); })()"
+        )
+        corners, colours = (np.array(x).reshape(-1, 3) for x in found)
+        outline = [[0.025, 0, 0.01], [-0.025, 0, 0.01], [-0.025, 0, -0.01], [0.025, 0, -0.01]]
+        frames = (1 - share) * beam.frames[k] + share * beam.frames[k + 1]  # nearly a rotation
+        places = (1 - share) * beam.positions[k] + share * beam.positions[k + 1]
+        want = places[:, None] + np.einsum("nij,cj->nci", frames, outline)
+        moved = np.abs(beam.positions[k + 1] - beam.positions[k]).max()
+        assert moved > 1e-3
+        np.testing.assert_allclose(corners[: 8 * 21 : 2].reshape(21, 4, 3), want, atol=2e-5)
+        bend = np.linalg.norm(beam.strain[k, :, :3], axis=1)
+        assert bend[0] > 2 * bend[-1]  # so that colours differ
+        assert colours[0, 0] != colours[8 * 20, 0]
+        still = colours.copy()
+        put(page, 0)
+        again = page.evaluate(
+            "[...tautViews[0].stage.scene.children.find((x) => x.isMesh && x.geometry.index"
+            " && x.geometry.attributes.color).geometry.attributes.color.array]"
+        )
+        assert np.abs(np.array(again).reshape(-1, 3) - still).max() > 0.05
+
+    def test_points_and_trails_between_two_frames(self, pendulum, tmp_path, visit):
+        page = visit(pendulum.animate(tmp_path / "run.html") and tmp_path / "run.html")
+        time, trail = 12.3456, 0.5
+        put(page, time, trail=trail, speed=1)
+        found, tail, many = page.evaluate(
+            """(() => {
+                const parts = tautViews[0].stage.scene.children;
+                const balls = parts.find((x) => x.isInstancedMesh).instanceMatrix.array;
+                const trail = parts.filter((x) => x.isLineSegments2
+                    && x.geometry.attributes.instanceColorStart)[0].geometry;
+                const path = trail.attributes.instanceStart.data.array;
+                return [[...balls], [...path.slice(0, 6)], trail.instanceCount];
+            })()"""
+        )
+        k = int(np.searchsorted(pendulum.t, time)) - 1
+        w = (time - pendulum.t[k]) / (pendulum.t[k + 1] - pendulum.t[k])
+        want = (1 - w) * pendulum.q[k] + w * pendulum.q[k + 1]
+        balls = np.array(found).reshape(-1, 16)[:, 12:14]
+        np.testing.assert_allclose(balls, want.reshape(2, 2), atol=1e-5)
+        first = int(np.searchsorted(pendulum.t, time - trail)) - 1
+        assert many == k - first + 1
+        np.testing.assert_allclose(tail[3:5], pendulum.q[first, :2], atol=1e-5)
+
+    def test_time_passes_at_the_chosen_speed(self, pendulum, tmp_path, visit):
+        pendulum.animate(tmp_path / "run.html", speed=0.25)
+        page = visit(tmp_path / "run.html")
+        put(page, 1.0)
+        passed = page.evaluate(
+            "(() => { const v = tautViews[0]; v.visible = true; v.play(); v.last = 1000;"
+            " v.tick(1080); v.pause(); return v.time; })()"
+        )
+        assert passed == pytest.approx(1.02)
+
     def test_a_hundred_thousand_frames(self, tmp_path, visit):
         run = problem("zg-double").simulate(duration=1000)
         file = run.report(tmp_path / "run.html")

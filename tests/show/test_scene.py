@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import io
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from taut.problems import names, problem
 from taut.show import scene as scenes
 from taut.show.bending import outlines
 from taut.show.geometry import drawing_of
-from taut.show.motion import scene_of
+from taut.show.motion import panels_of, scene_of
 from taut.show.scene import banded, packed, rounded, rows_of
 
 x, y, z = taut.coordinates("x y z")
@@ -114,6 +115,41 @@ class TestPlaces:
         assert (points["places"][:, 1] == [1, 3, 0]).all()
         assert points["moving"] == [True, False]
 
+    def test_what_is_not_finite_is_left_out(self):
+        s = sp.Symbol("s")
+        hidden = taut.Drawing(
+            {"a": (x, y), "b": (x, sp.sqrt(x - 5)), "c": (0, sp.sqrt(y))}, [("a", "c")],
+            curves=[((s, 1 / s), (s, 0, 1)), ((s, sp.sqrt(-1 - s**2)), (s, 0, 1))],
+        )  # fmt: skip
+        run = taut.simulate(
+            taut.System([x, y], mass=[1, 1], potential=y, drawing=hidden),
+            q0=[1, 0.1], v0=[0, 1], duration=3, step=0.1,
+        )  # fmt: skip
+        scene = run.animate().scene
+        np.testing.assert_allclose(scene.box[:, 0], [0, 1])
+        assert scene.box[0, 1] == run.q[:, 1].min() < 0
+        assert np.isfinite(scene.box).all()
+        run.plot("path").savefig(io.BytesIO())
+
+    def test_nothing_finite_to_draw(self):
+        drawing = taut.Drawing({"a": (x, sp.sqrt(x - 5))})
+        system = taut.System([x, y], mass=[1, 1], drawing=drawing)
+        run = taut.simulate(system, q0=[1, 0], v0=[1, 0], duration=1, step=0.5)
+        with pytest.raises(taut.InputError, match="no place in the drawing is finite"):
+            run.animate()
+        with pytest.raises(taut.InputError, match="no path"):
+            run.plot("path")
+
+    @pytest.mark.parametrize("far", [1e7, -3e8])
+    def test_small_motions_far_away(self, far):
+        system = taut.System([x, y], mass=[1, 1], potential=((x - far) ** 2 + y**2) / 2)
+        run = taut.simulate(system, q0=[far + 1, 0], v0=[0, 1], duration=6, step=0.1)
+        scene = run.animate().scene
+        (data,) = [i for i in scenes.as_json(scene, [])["scene"]["items"] if i["kind"] == "points"]
+        bytes_ = base64.b64decode(data["places"]["bytes"])
+        places = np.frombuffer(bytes_, "<f4").reshape(-1, 2) + scene.origin[:2]
+        np.testing.assert_allclose(places, run.q, rtol=0, atol=1e-6)
+
     def test_up_follows_gravity_and_the_drawing(self):
         for down, up in (("auto", (0, -1, 0)), (None, (0, 1, 0)), ("x", (-1, 0, 0))):
             system = taut.System(
@@ -181,6 +217,12 @@ class TestFrames:
         assert times[-1] == t[-1]
         assert (np.diff(times) >= 0).all()
 
+    def test_bands_keep_the_order_of_extremes(self):
+        t = np.arange(1000.0)
+        for slope in (1.0, -1.0):
+            _, y = banded(t, slope * t[None], 100)
+            assert (np.sign(np.diff(y[0])) == slope).all()
+
     def test_bands_with_gaps(self):
         y = np.ones((1, 1000))
         y[0, 300:] = np.nan
@@ -194,6 +236,43 @@ def test_packed_arrays_come_back():
     made = packed(array, "f8")
     back = np.frombuffer(base64.b64decode(made["bytes"]), dtype="<f8").reshape(made["shape"])
     assert (back == array).all()
+
+
+class TestCurves:
+    def test_trajectories_of_a_batch_have_their_own_numbers(self):
+        system = taut.System([x, y], mass=[1, 1], potential=(x**4 + y**2) / 2)
+        starts = np.stack([np.linspace(1, 2, 13), np.zeros(13)], axis=1)
+        run = taut.simulate(system, q0=starts, v0=0, duration=1, step=0.1)
+        (energy,) = [p for p in panels_of(run) if p.title == "energy error"]
+        assert [name for name, _ in energy.curves][1] == "trajectory 2"
+        for name, values in energy.curves:
+            one = run[int(name.removeprefix("trajectory "))]
+            np.testing.assert_array_equal(values, one.energy - one.energy[0])
+
+    def test_coordinates_that_are_left_out_are_counted(self):
+        q = taut.coordinates("a b c d")
+        system = taut.System(q, mass=1, potential=sum(s**2 for s in q))
+        run = taut.simulate(system, q0=np.ones((6, 4)), v0=0, duration=1, step=0.1)
+        coordinates = panels_of(run, drawn=False)[0]
+        assert [name for name, _ in coordinates.curves][-1] == "b, 5"
+        assert coordinates.note == "2 more are not shown"
+
+    def test_the_line_of_the_drift_has_its_slope(self):
+        system = taut.System([x, y], mass=[1, 2], potential=(x**2 + y**2) / 2)
+        run = taut.simulate(system, q0=[1, 0], v0=[0, 1], duration=200, step=0.1, method="rk4")
+        (energy,) = [p for p in panels_of(run) if p.title == "energy error"]
+        error, drift = (values for _, values in energy.curves)
+        np.testing.assert_allclose(
+            drift, np.polyval(np.polyfit(run.t, error, 1), run.t), rtol=1e-2, atol=1e-10
+        )
+
+    def test_a_loaded_beam_over_one_step(self, tmp_path):
+        beam = taut.Beam(
+            length=1, section=taut.Square(0.1), nodes=5, density=1, young=1e3, poisson=0.3,
+            gravity=(0, 0, -1),
+        )  # fmt: skip
+        run = taut.simulate(beam, duration=1e-3, step=1e-3)
+        assert run.report(tmp_path / "run.html").exists()
 
 
 class TestBeams:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
@@ -159,6 +160,10 @@ class Drawing:
                 expected="((x, y[, z]), (symbol, first, last))",
                 received=repr(given)[:80],
             ) from error
+        if not all(map(isfinite, ends)):
+            raise ModelError(
+                "the ends of a curve are not finite", expected="numbers", received=repr(given)[:80]
+            )
         if len(places) != self.dimension or not isinstance(symbol, sp.Symbol):
             raise ModelError(
                 "a curve does not fit the drawing",

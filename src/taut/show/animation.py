@@ -176,7 +176,7 @@ class Animation:
             return written(self.html(), file)
         return film(
             self.scene, file, self.pace, self.fps, title=self.title, progress=progress,
-            longest=self.seconds,
+            longest=np.inf if self.speed is not None else self.seconds,
         )  # fmt: skip
 
 

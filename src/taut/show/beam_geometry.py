@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from taut.errors import InputError
 from taut.fields import Beams
 from taut.fields.mesh import Mesh
 from taut.march.field_trajectory import FieldTrajectory
@@ -17,6 +20,14 @@ def mesh_of(run: FieldTrajectory) -> Mesh:
     """The mesh of a run of beams."""
     assert run.mesh is not None
     return run.mesh
+
+
+def check_factor(magnify: Any) -> None:
+    """Whether displacements can be drawn so many times as large."""
+    if magnify != "auto" and (not isinstance(magnify, float | int) or not 0 < magnify < np.inf):
+        raise InputError(
+            "magnify is no factor", expected='"auto" or a positive number', received=repr(magnify)
+        )
 
 
 def magnification(run: FieldTrajectory, start: np.ndarray, shift: np.ndarray) -> float:

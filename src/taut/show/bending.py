@@ -12,7 +12,7 @@ from taut.fields import Beam, Beams
 from taut.fields.section import Rectangle, Tube
 from taut.march.field_trajectory import FieldTrajectory
 from taut.show import style, waves
-from taut.show.beam_geometry import balance_of, bodies_of, magnification, mesh_of
+from taut.show.beam_geometry import balance_of, bodies_of, check_factor, magnification, mesh_of
 from taut.show.scene import Item, Panel, Scene, box_of, rows_of
 
 ROUND = 20  # corners of a round section
@@ -24,6 +24,7 @@ MOST = 0.99  # of all nodes and times: what the colours reach to
 
 def scene_of(run: FieldTrajectory, magnify: str | float = "auto") -> Scene:
     """What is seen of a run of beams, or, over the place s, of a field."""
+    check_factor(magnify)
     if run.mesh is None:
         return waves.scene_of(run)
     finite = _finite(run)
@@ -155,7 +156,10 @@ def panels_of(run: FieldTrajectory) -> list[Panel]:
     names = (("kinetic", "kinetic"), ("potential", "strain"), ("energy", "total"))
     energies = [(label, getattr(run, name)) for name, label in names]
     found = [Panel("energy", "K, V, E", run.t, energies)]
-    found.append(_balance(run) if run.certificate.gross_work > 0 else _error(run))
+    if not run.certificate.gross_work > 0:
+        found.append(_error(run))
+    elif len(balance_of(run)[0]):  # a run of a few steps has no blocks
+        found.append(_balance(run))
     if run.mesh is not None:
         found += _momenta(run)
     return found

@@ -71,6 +71,12 @@ def compare(
             expected="a run, a label, or a function t → q",
             received=repr(reference)[:80],
         )
+    elif isinstance(next(iter(named.values())), FieldTrajectory):
+        raise InputError(
+            "runs of beams and fields are compared with runs",
+            expected="a run or a label as the reference",
+            received="a function",
+        )
     return Comparison(named, reference)
 
 
@@ -142,6 +148,8 @@ class Comparison(Sheet):
 def _named(runs: list[Run]) -> dict[str, Run]:
     """Labels that say what differs."""
     _check_runs(runs)
+    if not runs:
+        return {}
     sides: list[list[str]] = [[_method(run) for run in runs], [f"h = {run.step:g}" for run in runs]]
     for name in runs[0].parameters:
         sides.append([f"{name} = {run.parameters.get(name, np.nan):g}" for run in runs])

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from taut.diagnose.field_certificate import alone
 from taut.errors import InputError
 from taut.march.field_trajectory import FieldTrajectory
 from taut.show import field_curves as curves
+from taut.show.beam_geometry import check_factor
 from taut.show.panels import SQUARE, WIDE, Panel, Tile, count, figure_of, into, named, present
 from taut.show.shapes import Drawn, draw_shapes
 
@@ -103,10 +102,7 @@ def _check(down: Any, magnify: Any) -> None:
         raise InputError(
             "down is not an axis", expected="one of x, y, z, auto, None", received=repr(down)
         )
-    if magnify != "auto" and (not isinstance(magnify, float | int) or not 0 < magnify < np.inf):
-        raise InputError(
-            "magnify is no factor", expected='"auto" or a positive number', received=repr(magnify)
-        )
+    check_factor(magnify)
 
 
 def _overview(view: FieldView) -> list[Tile]:

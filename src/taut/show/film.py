@@ -15,6 +15,7 @@ from taut.errors import FileError, InputError
 from taut.progress import Progress
 from taut.show import style
 from taut.show.scene import Item, Scene
+from taut.show.words import plain
 
 FILMS = (".mp4", ".webm", ".mov", ".gif")
 LONGEST = 20.0  # seconds, if nothing is said
@@ -104,7 +105,7 @@ def painted(
     figure = style.Picture(figsize=SIZE)
     stage = _Stage(scene, figure, pace)
     if title:
-        figure.suptitle(title, x=0.03, y=0.97, ha="left", fontsize=10)
+        figure.suptitle(plain(title), x=0.03, y=0.97, ha="left", fontsize=10)
     clock = figure.text(0.03, 0.03, "", fontsize=9, color=style.FAINT)
 
     def update(time: float) -> None:

@@ -61,9 +61,14 @@ def members_of(run: Trajectory) -> tuple[list[Trajectory], list[str]]:
     """The trajectories that are drawn, and what to say about it."""
     if run.batch is None:
         return [run], []
-    chosen = np.unique(np.linspace(0, run.batch - 1, min(MEMBERS, run.batch)).astype(int))
+    chosen = _chosen(run.batch)
     left_out = [f"{len(chosen)} of {run.batch} trajectories are drawn"]
-    return [run[int(i)] for i in chosen], left_out if len(chosen) < run.batch else []
+    return [run[i] for i in chosen], left_out if len(chosen) < run.batch else []
+
+
+def _chosen(batch: int) -> list[int]:
+    """Numbers of the trajectories that are drawn."""
+    return np.unique(np.linspace(0, batch - 1, min(MEMBERS, batch)).astype(int)).tolist()
 
 
 def _finite(run: Trajectory) -> int:
@@ -137,7 +142,8 @@ def curve_places(curve: Any, run: Trajectory) -> np.ndarray:
     places = np.zeros((1, SAMPLES, 3))
     for a, e in enumerate(curve.places):
         of_s = sp.lambdify(curve.symbol, e.subs(values), "numpy")
-        places[0, :, a] = of_s(along)
+        with np.errstate(all="ignore"):  # a curve has gaps where it is not finite
+            places[0, :, a] = of_s(along)
     return places
 
 
@@ -166,9 +172,10 @@ def _axes(drawing: Drawing) -> tuple[str, ...]:
 def panels_of(run: Trajectory, drawn: bool = True) -> list[Panel]:
     """Energy, constraints, laws, multipliers and, if nothing else is drawn, the coordinates."""
     runs, _ = members_of(run)
-    found = [] if drawn else [_coordinates(runs)]
+    numbers = [0] if run.batch is None else _chosen(run.batch)
+    found = [] if drawn else [_coordinates(runs, numbers)]
     if not run.system.first_order:
-        found.append(_energy(runs))
+        found.append(_energy(runs, numbers))
     if run.system.c:
         found.append(_residuals(runs))
     if run.batch is None:
@@ -178,23 +185,25 @@ def panels_of(run: Trajectory, drawn: bool = True) -> list[Panel]:
     return found
 
 
-def _coordinates(runs: list[Trajectory]) -> Panel:
-    names = [s.name for s in runs[0].system.coordinates[:CURVES]]
+def _coordinates(runs: list[Trajectory], numbers: list[int]) -> Panel:
+    each = max(1, (CURVES if len(runs) == 1 else 2 * CURVES) // len(runs))
+    names = [s.name for s in runs[0].system.coordinates[:each]]
     curves = [
         (name if len(runs) == 1 else f"{name}, {k}", run.q[:, i])
-        for k, run in enumerate(runs)
+        for k, run in zip(numbers, runs, strict=True)
         for i, name in enumerate(names)
     ]
     left_out = runs[0].system.n - len(names)
     note = f"{left_out} more are not shown" if left_out else ""
-    return Panel("coordinates", "q", runs[0].t, curves[: 2 * CURVES], note=note)
+    return Panel("coordinates", "q", runs[0].t, curves, note=note)
 
 
-def _energy(runs: list[Trajectory]) -> Panel:
+def _energy(runs: list[Trajectory], numbers: list[int]) -> Panel:
     run = runs[0]
     conserved = run.system.conservative
     if len(runs) > 1:
-        curves = [(f"trajectory {k}", r.energy - r.energy[0]) for k, r in enumerate(runs)]
+        numbered = zip(numbers, runs, strict=True)
+        curves = [(f"trajectory {k}", r.energy - r.energy[0]) for k, r in numbered]
     else:
         curves = [("H − H₀", run.energy - run.energy[0])]
     title = "energy error" if conserved else "change of the energy"

@@ -62,8 +62,7 @@ class Traced:
     @property
     def last(self) -> np.ndarray:
         """Where the points are at the last finite state, shape (points, size)."""
-        row = _last_row(np.hstack(self.paths))
-        return np.array([path[row] for path in self.paths])
+        return np.array(self.paths)[:, _last_row(np.hstack(self.paths))]
 
     @property
     def straight(self) -> bool:
@@ -74,7 +73,9 @@ class Traced:
 
 
 def _last_row(values: np.ndarray) -> int:
-    return int(np.flatnonzero(np.isfinite(values).all(axis=1))[-1])
+    """The last row that is finite, or as much so as any."""
+    many = np.isfinite(values).sum(axis=1)
+    return int(np.flatnonzero(many == many.max())[-1])
 
 
 def traced(run: Trajectory) -> Traced | None:
@@ -86,11 +87,12 @@ def traced(run: Trajectory) -> Traced | None:
     q = run.system.coordinates
     used = {name: set().union(*(e.free_symbols for e in place)) & {*q}
             for name, place in drawing.points.items()}  # fmt: skip
-    moving = [k for k, symbols in enumerate(used.values()) if symbols]
+    seen = np.isfinite(places).all(axis=2).any(axis=0)
+    moving = [k for k, symbols in enumerate(used.values()) if symbols and seen[k]]
     if not moving:
         return None
     names = [drawing.names[k] for k in moving]
-    last = places[_last_row(run.q)]
+    last = places[_last_row(places[:, moving].reshape(len(places), -1))]
     index = {name: k for k, name in enumerate(drawing.names)}
     return Traced(
         names,
@@ -243,6 +245,7 @@ def _box(drawn: list[Traced]) -> np.ndarray:
     ]
     ends = [end for one in drawn for ends, _ in one.links for end in ends]
     ends += [end for one in drawn for curve in one.curves for end in curve]
+    ends = [end for end in ends if np.isfinite(end).all()]
     inner, outer = (
         np.array([np.min(x, axis=0), np.max(x, axis=0)]) for x in (corners, [*corners, *ends])
     )

@@ -12,10 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from taut.errors import InputError
+
 NUMBERS = 1_500_000  # of all items over all frames: some 6 MB
 FRAMES = 120_000
 FAST = 0.6  # sizes of the scene that a point moves by in a second of playing
 SEEN = (0.1, 2.5)  # of those: what is well seen as it is
+FAR = 1000  # sizes of the scene: from there on places are told from its middle
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,12 @@ class Scene:
     def planar(self) -> bool:
         """Whether it is drawn in a plane."""
         return len(self.axes) == 2
+
+    @property
+    def origin(self) -> np.ndarray:
+        """Where places are told from: single precision has seven digits, so not from far away."""
+        middle = self.box.mean(axis=0)
+        return middle if np.abs(middle).max() > FAR * self.size else np.zeros(3)
 
     @property
     def size(self) -> float:
@@ -171,11 +180,13 @@ def banded(t: np.ndarray, y: np.ndarray, points: int = 6000) -> tuple[np.ndarray
 
 
 def box_of(places: list[np.ndarray]) -> np.ndarray:
-    """Corners of the smallest box around all places."""
-    flat = [a.reshape(-1, 3) for a in places if a.size]
-    low = np.min([np.nanmin(a, axis=0) for a in flat], axis=0)
-    high = np.max([np.nanmax(a, axis=0) for a in flat], axis=0)
-    return np.array([low, high])
+    """Corners of the smallest box around all places that are finite."""
+    flat = [a.reshape(-1, 3) for a in places]
+    fine = [a[np.isfinite(a).all(axis=1)] for a in flat]
+    ends = [corner for a in fine if len(a) for corner in (a.min(axis=0), a.max(axis=0))]
+    if not ends:
+        raise InputError("there is nothing to draw: no place in the drawing is finite")
+    return np.array([np.min(ends, axis=0), np.max(ends, axis=0)])
 
 
 # ---- as JSON ----------------------------------------------------------------------------------
@@ -197,8 +208,8 @@ def as_json(scene: Scene | None, panels: list[Panel], speed: float | None = None
     if scene is not None:
         found["scene"] = {
             "t": packed(scene.t, "f8"),
-            "items": [_item(item, len(scene.axes)) for item in scene.items],
-            "box": scene.box.tolist(),
+            "items": [_item(item, scene.origin[: len(scene.axes)]) for item in scene.items],
+            "box": (scene.box - scene.origin).tolist(),
             "up": list(scene.up),
             "axes": list(scene.axes),
             "speed": speed or scene.speed,
@@ -206,12 +217,12 @@ def as_json(scene: Scene | None, panels: list[Panel], speed: float | None = None
     return found
 
 
-def _item(item: Item, dimension: int) -> dict[str, Any]:
+def _item(item: Item, origin: np.ndarray) -> dict[str, Any]:
     """An item with its arrays packed; places in a plane have two components."""
     kinds = {np.dtype("uint8"): "u1", np.dtype("int16"): "i2"}
     data = {**item.data}
     if "places" in data:
-        data["places"] = data["places"][..., :dimension]
+        data["places"] = data["places"][..., : len(origin)] - origin
     return {"kind": item.kind} | {
         name: packed(x, kinds.get(x.dtype, "f4")) if isinstance(x, np.ndarray) else x
         for name, x in data.items()

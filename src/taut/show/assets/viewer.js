@@ -227,10 +227,8 @@ const tautViews = [];
     curve(item, stage) {
       const source = placesOf(item.places), positions = [], p = new Vector3();
       for (let k = 0; k + 1 < source.many; k++) {
-        for (const end of [k, k + 1]) {
-          source.place(end, { frame: 0, share: 0 }, p);
-          positions.push(p.x, p.y, p.z);
-        }
+        const both = [k, k + 1].flatMap((end) => source.place(end, { frame: 0, share: 0 }, p).toArray());
+        if (both.every(Number.isFinite)) positions.push(...both);
       }
       line(positions, 1.6, "#c3c9d0", stage);
       if (item.name) stage.label(item.name, source, 0);
