@@ -362,6 +362,18 @@ class TestInTheBrowser:
         page.locator(".play").click()
         page.wait_for_function(f"tautViews[0].time > {stopped + 1}")
 
+    def test_keys_work_wherever_the_reader_is(self, pendulum, tmp_path, visit):
+        page = visit(pendulum.report(tmp_path / "run.html"))
+        page.wait_for_function("tautViews.length === 1 && tautViews[0].playing")
+        page.keyboard.press("Space")
+        assert page.evaluate("tautViews[0].playing") is False
+        assert page.evaluate("window.scrollY") == 0
+        page.locator(".play").click()
+        page.locator(".play").click()
+        stopped = page.evaluate("tautViews[0].time")
+        page.keyboard.press("ArrowRight")
+        assert 0 < page.evaluate("tautViews[0].time") - stopped <= 0.0101
+
     def test_stays_still_for_readers_who_ask_for_it(self, pendulum, tmp_path, visit):
         page = visit(pendulum.report(tmp_path / "run.html"), reduced_motion="reduce")
         page.wait_for_function("tautViews.length === 1")

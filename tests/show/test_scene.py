@@ -305,3 +305,19 @@ class TestBeams:
         plain = run.animate(magnify=1)
         assert plain.scene.notes == []
         np.testing.assert_array_equal(plain.scene.items[0].data["places"], run.positions)
+
+
+def test_residuals_that_grow_are_shown_as_they_are():
+    """No floor is drawn that the run does not have."""
+    given = problem("zg-double")
+    run = given.simulate(method="rk4", step=0.005)
+    figure = run.plot("constraints")
+    (curve,) = (x for x in figure.axes[0].lines if x.get_label() == "$|g|$")
+    size = np.abs(run.constraints).max(axis=1)
+    assert curve.get_ydata()[0] <= size[: len(size) // 150 + 2].max()
+    low, high = figure.axes[0].get_ylim()
+    assert low < 30 * size[len(size) // 20]
+    assert high > size.max()
+    panel = next(p for p in panels_of(run) if p.log)
+    shown = panel.curves[0][1]
+    np.testing.assert_array_equal(shown[shown > 0], size[size > 0])

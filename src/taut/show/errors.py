@@ -12,6 +12,8 @@ from taut.diagnose.drift import Drift
 from taut.march.loop import BOOKS, HEAD
 from taut.show import style
 
+FEW = 0.02  # of the values on a logarithmic axis may lie below it
+NOTHING = 1e-300  # what such an axis takes for zero
 ORDERS = 30.0  # curves whose sizes differ by more are drawn on a logarithmic axis
 
 Curve = tuple[np.ndarray, np.ndarray, dict[str, Any]]  # times, values, look
@@ -73,13 +75,13 @@ def draw_decades(axes: Axes, curves: Sequence[Curve]) -> None:
     """The largest |y| of every interval of time on a logarithmic axis."""
     highs = [(*style.highest(t, y), look) for t, y, look in curves]
     shown = [y[(y > 0) & np.isfinite(y)] for _, y, _ in highs]
-    # Zeros, and dips where the motion stops, end at the foot of the picture.
-    foot = min((float(np.median(y)) / 30 for y in shown if len(y)), default=1e-17)
+    # Zeros, and dips where the motion stops, leave the picture at its foot.
+    foot = min((float(np.quantile(y, FEW)) / 2 for y in shown if len(y)), default=1e-17)
     top = max((float(y.max()) for y in shown if len(y)), default=foot)
     style.decades(axes)
     for t, y, look in highs:
-        axes.plot(t, np.maximum(y, foot), **{"lw": 0.8, **style.marks(len(t)), **look})
-    axes.set_ylim(foot / 1.5, max(10 * top, 100 * foot))
+        axes.plot(t, np.maximum(y, NOTHING), **{"lw": 0.8, **style.marks(len(t)), **look})
+    axes.set_ylim(foot, max(10 * top, 100 * foot))
 
 
 def draw_drift(axes: Axes, t: np.ndarray, error: np.ndarray, drift: Drift) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import ceil
 from pathlib import Path
+from subprocess import CalledProcessError
 from typing import Any
 
 import numpy as np
@@ -65,9 +66,12 @@ def film(
                     update(float(time))
                     writer.grab_frame()
                     bar.add(1)
-        except OSError as error:
+        except (OSError, CalledProcessError) as error:
+            said = error.strerror if isinstance(error, OSError) else "ffmpeg failed"
             raise FileError(
-                f"{file} cannot be written", received=error.strerror or str(error)
+                f"{file} cannot be written",
+                received=said or str(error),
+                remedy="choose another place",
             ) from error
     return file
 

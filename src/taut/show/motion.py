@@ -20,7 +20,6 @@ TRAILS = 4  # points that leave a trail by themselves
 LABELS = 12  # points whose names are written
 CURVES = 6  # in one panel
 LARGE = 40  # constraints, up to which their multipliers are solved for
-FLOOR = 1e-17  # of a logarithmic axis, where all residuals vanish
 SAMPLES = 200  # of a standing curve
 REMEDY = 'give the system a drawing: taut.System(…, drawing=taut.Drawing({"bob": (x, y)}, …))'
 
@@ -223,9 +222,7 @@ def _residuals(runs: list[Trajectory]) -> Panel:
     hidden = "|G q̇ + ∂g/∂t|" if runs[0].system.rheonomic else "|G q̇|"
     for name, label in (("constraints", "|g|"), ("hidden", hidden)):
         largest = np.max([np.abs(getattr(run, name)).max(axis=-1) for run in runs], axis=0)
-        seen = largest[largest > 0]
-        floor = float(np.median(seen)) / 30 if len(seen) else FLOOR  # zeros end there
-        curves.append((label, np.maximum(largest, floor)))
+        curves.append((label, np.where(largest > 0, largest, np.nan)))
     return Panel("constraints", "largest residual", runs[0].t, curves, log=True)
 
 

@@ -87,7 +87,7 @@ def traced(run: Trajectory) -> Traced | None:
     q = run.system.coordinates
     used = {name: set().union(*(e.free_symbols for e in place)) & {*q}
             for name, place in drawing.points.items()}  # fmt: skip
-    seen = np.isfinite(places).all(axis=2).any(axis=0)
+    seen: np.ndarray = np.asarray(np.isfinite(places).all(axis=2).any(axis=0))
     moving = [k for k, symbols in enumerate(used.values()) if symbols and seen[k]]
     if not moving:
         return None

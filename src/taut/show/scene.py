@@ -13,9 +13,12 @@ from typing import Any
 import numpy as np
 
 from taut.errors import InputError
+from taut.show import style
 
 NUMBERS = 1_500_000  # of all items over all frames: some 6 MB
 FRAMES = 120_000
+HIGHS = 1500  # samples of a curve on a logarithmic axis
+SINGLE = 1e37  # what single precision can hold
 FAST = 0.6  # sizes of the scene that a point moves by in a second of playing
 SEEN = (0.1, 2.5)  # of those: what is well seen as it is
 FAR = 1000  # sizes of the scene: from there on places are told from its middle
@@ -231,7 +234,12 @@ def _item(item: Item, origin: np.ndarray) -> dict[str, Any]:
 
 def _panel(panel: Panel) -> dict[str, Any]:
     values = np.array([y for _, y in panel.curves], dtype=float).reshape(-1, len(panel.t))
-    t, y = banded(panel.t, values)
+    if panel.log:  # where the lowest values mean nothing
+        highs = [style.highest(panel.t, row, HIGHS) for row in values]
+        t, y = highs[0][0], np.array([row for _, row in highs])
+    else:
+        t, y = banded(panel.t, values)
+    kind = "f4" if np.nanmax(np.abs(y), initial=0.0) < SINGLE else "f8"
     return {
         "title": panel.title,
         "label": panel.label,
@@ -240,5 +248,5 @@ def _panel(panel: Panel) -> dict[str, Any]:
         "note": panel.note,
         "dashed": [name in panel.dashed for name, _ in panel.curves],
         "t": packed(t, "f8"),
-        "y": packed(y, "f4"),
+        "y": packed(y, kind),
     }

@@ -591,12 +591,12 @@ const tautViews = [];
     }
   }
 
+  // The decades of a logarithmic axis; a few of the lowest values may lie below it.
   function decades(rows) {
-    const values = rows.flat().filter((x) => x > 0);
-    const low = values.reduce((a, b) => Math.min(a, b), Infinity);
-    const high = values.reduce((a, b) => Math.max(a, b), 0);
-    if (!(high > 0)) return [1e-17, 1e-14];
-    const bottom = Math.max(Math.floor(Math.log10(low)), Math.floor(Math.log10(high)) - 4);
+    const values = rows.flatMap((row) => row.filter((x) => x > 0)).sort((a, b) => a - b);
+    if (!values.length) return [1e-17, 1e-14];
+    const low = values[Math.floor(0.02 * values.length)], high = values[values.length - 1];
+    const bottom = Math.floor(Math.log10(low));
     return [10 ** bottom, 10 ** Math.max(Math.ceil(Math.log10(high) + 0.2), bottom + 1)];
   }
 
@@ -712,11 +712,14 @@ const tautViews = [];
       }
       this.root.append(bar);
       this.root.tabIndex = -1;
-      this.root.addEventListener("keydown", (event) => this.key(event));
+      // The only viewer of a page listens everywhere on it.
+      const alone = document.querySelectorAll(".taut-view").length === 1;
+      (alone ? document : this.root).addEventListener("keydown", (event) => this.key(event));
     }
 
     key(event) {
-      if (event.target.tagName === "SELECT" || event.target.tagName === "BUTTON") return;
+      const kind = event.target.tagName;
+      if (kind === "SELECT" || (kind === "BUTTON" && event.key === " ")) return;  // their own keys
       const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
       if (event.key === " ") (this.playing ? this.pause() : this.play());
       else if (step) {
