@@ -226,7 +226,7 @@ FACTS = {
     "one step": (lambda: swing(duration=0.01), "2 states"),
     "batch": (lambda: swing(q0=[[1, 0], [0, 1], [-1, 0]]), "3 trajectories of 101 states"),
     "member": (lambda: swing(q0=[[1, 0], [0, 1]])[1], "101 states"),
-    "failed": (failed_run, "Trajectory"),
+    "failed": (failed_run, "no step could be made"),
     "forced": (lambda: swing(pendulum(forces={x: -x})), "energy − work"),
     "rheonomic": (
         lambda: swing(pendulum(constraints=[x - sp.sin(taut.t)]), q0=[0, 0], v0=[1, 0]),

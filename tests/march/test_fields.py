@@ -104,6 +104,9 @@ def test_a_step_beyond_the_limit_warns_and_blows_up(rng, method):
     assert np.all(np.isfinite(part.positions[:-1]))
     assert part.certificate.steps in (error.index - 1, error.index)
     assert "smaller step" in error.remedy
+    assert part.ended_early == error.what
+    assert part.certificate.rows()[0] == ("ended early", error.what, "failed")
+    assert repr(part).endswith(error.what)
     with pytest.raises(InputError, match="a run that failed cannot go on"):
         part.continue_(1.0)
 
@@ -411,10 +414,12 @@ def test_an_interrupted_run_goes_on_bit_by_bit(monkeypatch, model, method, every
     error = stopped(made, call, duration=10 * STEP, **settings)
     part = error.partial
     assert part.ending.steps == call
-    assert error.what == f"interrupted at t = {call * STEP:g}"
+    assert error.what == part.ended_early == f"interrupted at t = {call * STEP:g}"
     assert part.t[-1] == call * STEP
     assert part.certificate.steps == call
-    assert same(part.continue_((10 - call) * STEP), whole)
+    joined = part.continue_((10 - call) * STEP)
+    assert same(joined, whole)
+    assert joined.ended_early == whole.ended_early == ""
 
 
 def test_an_interruption_before_a_shorter_step(monkeypatch):

@@ -420,6 +420,12 @@ def test_a_constraint_that_becomes_singular(cusp, every):
     assert all(same(getattr(run, n), getattr(good, n)) for n in ARRAYS)
     assert run.certificate.failures == 1
     assert run.certificate.steps == error.index
+    assert run.failed_at == (error.index, error.t)
+    assert run.ended_early == error.what
+    assert run.certificate.rows()[0] == ("ended early", error.what, "failed")
+    assert run.certificate.to_dict()["ended_early"] == error.what
+    assert repr(run).endswith(error.what)
+    assert (good.failed_at, good.ended_early) == (None, "")
     with pytest.raises(taut.InputError, match="failed cannot go on"):
         run.continue_(1)
 
@@ -445,9 +451,11 @@ def test_in_a_batch_only_the_failing_trajectory_is_lost(cusp):
     assert 0 < lost < 10
     assert np.all(np.isfinite(batch.q[1, : lost + 1]))
     assert np.all(np.isnan(batch.q[1, lost + 1 :]))
+    assert batch[1].ended_early == f"no step could be made at t = {lost * 0.01:g} (step {lost})"
     for i in (0, 2):
         run = taut.simulate(cusp, q0=q0[i], **settings)
         assert same_runs(batch[i], run)
+        assert batch[i].ended_early == ""
         more = taut.simulate(cusp, q0=q0[i], **(settings | {"duration": 0.2}))
         assert same_runs(batch[i].continue_(0.1), more)
     with pytest.raises(taut.InputError, match="failed cannot go on") as caught:
@@ -529,11 +537,14 @@ def test_an_interrupted_run_goes_on_bit_by_bit(pendulum, method, every, call):
     part = error.partial
     made = int(part.ending.steps[0])
     assert 0 < made < 300
-    assert error.what == f"interrupted at t = {made * 0.01:g}"
+    assert error.what == part.ended_early == f"interrupted at t = {made * 0.01:g}"
+    assert part.certificate.rows()[0] == ("ended early", error.what, "stopped")
     assert "continue_" in error.remedy
     assert part.t[-1] == made * 0.01  # the last state is there, whatever `every` is
     assert part.certificate.steps == made
-    assert same_runs(part.continue_((300 - made) * 0.01), whole)
+    joined = part.continue_((300 - made) * 0.01)
+    assert same_runs(joined, whole)
+    assert joined.ended_early == ""
 
 
 @pytest.mark.parametrize("call", [1, 3, 8])

@@ -161,6 +161,7 @@ class Certificate(Sheet):
             "newton_iterations_mean": self.iterations,
             "newton_iterations_max": self.most_iterations,
             "failures": self.failures,
+            "ended_early": run.ended_early,
             "chart_changes": self.charts,
             "redundant_constraints": list(self.redundant),
             "method_notes": {what: f"{value}: {word}" for what, value, word in self._notes},
@@ -186,7 +187,7 @@ class Certificate(Sheet):
 
     def rows(self) -> list[tuple[str, str, str]]:
         """(quantity, value, verdict) of the table."""
-        run, rows = self.run, []
+        run, rows = self.run, ended(self.run)
         if run.system.c:
             rows.append(("max |g|", f"{self.max_g:.1e}", self._kept(0)))
             rows.append(("max |G q̇ + ∂g/∂t|", f"{self.max_hidden:.1e}", self._kept(1)))
@@ -354,6 +355,13 @@ class Certificate(Sheet):
             f"{run.method.label}, {many}{self.steps} steps of {run.step:g}{short}: "
             f"{run.wall_time:.3g} s ({speed:.0f} ns per step)"
         )
+
+
+def ended(run: Any) -> list[tuple[str, str, str]]:
+    """The row of a run that did not come to its end; the first one, as it bears on all others."""
+    why = run.ended_early
+    stopped = "stopped" if why.startswith("interrupted") else "failed"
+    return [("ended early", why, stopped)] if why else []
 
 
 def _percent(share: float, sign: str = "") -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from taut.diagnose.certificate import EPS, _energy_drift, _percent
+from taut.diagnose.certificate import EPS, _energy_drift, _percent, ended
 from taut.diagnose.drift import Drift
 from taut.lie import SE3
 from taut.march.field_trajectory import FieldTrajectory
@@ -96,13 +96,14 @@ class FieldCertificate(Sheet):
             "orthogonality": self.orthogonality,
             "stable_step": run.limit,
             "step_ratio": self.step_ratio,
+            "ended_early": run.ended_early,
             "wall_time": run.wall_time,
             "compile_time": run.compile_time,
         }
 
     def rows(self) -> list[tuple[str, str, str]]:
         """(quantity, value, verdict) of the table."""
-        rows = self._energy_rows()
+        rows = ended(self.run) + self._energy_rows()
         for name, change in self.momenta.items():
             if not self.kept[name]:
                 first, last = _ends_of(self.run, name)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from taut.errors import Interrupted, StepError
+from taut.errors import Interrupted, StepError, TautError
 from taut.fields.mesh import Mesh
 from taut.kernel.strand import SEEN, Strand
 from taut.kernel.sweep_code import MARGIN
@@ -326,12 +327,14 @@ def _on_disk(loop: Any) -> bool:
 def explained(error: BaseException, partial: Any) -> BaseException:
     """The error a user sees, with what there is of the run."""
     if isinstance(error, KeyboardInterrupt):
+        what = f"interrupted at t = {partial.t[-1]:g}"
         return Interrupted(
-            f"interrupted at t = {partial.t[-1]:g}",
+            what,
             remedy="error.partial holds the run so far; error.partial.continue_(…) goes on",
-            partial=partial,
+            partial=replace(partial, ended_early=what),
         )
-    error.partial = partial  # type: ignore[attr-defined]
+    what = error.what if isinstance(error, TautError) else str(error)
+    error.partial = replace(partial, ended_early=what)  # type: ignore[attr-defined]
     return error
 
 

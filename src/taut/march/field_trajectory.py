@@ -56,6 +56,8 @@ class FieldTrajectory:
         Of beams.
     limit : float
         The largest stable step of an explicit scheme, as estimated.
+    ended_early : str
+        What ended the run before its duration; empty if nothing did.
     """
 
     model: Any
@@ -73,6 +75,7 @@ class FieldTrajectory:
     compile_time: float
     books: np.ndarray = field(repr=False)
     ending: FieldEnding = field(repr=False)
+    ended_early: str = ""
     _places: np.ndarray | None = field(default=None, repr=False)
     _turns: np.ndarray | None = field(default=None, repr=False)
 
@@ -211,7 +214,7 @@ class FieldTrajectory:
         """An animation that shows itself in a notebook, or a file: .html, .mp4, .gif, .webm.
 
         Options: ``speed`` (time of the run per second), ``seconds`` and ``fps`` of a film, ``span``
-        (first and last time); see `taut.show.animation.animate`.
+        (first and last time), ``magnify`` (of displacements); see `taut.show.animation.animate`.
         """
         return _view("animate")(self, path, **options)
 
@@ -247,6 +250,7 @@ class FieldTrajectory:
         return (
             f"FieldTrajectory: {len(self.t)} states of {self.momentum.shape[1]} nodes, "
             f"t = {self.t[0]:g} … {self.t[-1]:g}, {self.method.name}, step {self.step:g}"
+            + (f"; {self.ended_early}" if self.ended_early else "")
         )
 
 

@@ -170,7 +170,8 @@ def _finished(run: FieldRun, model, mesh, named, limit, progress, before=None) -
     trajectory = FieldTrajectory(
         model, mesh, run.scheme, plan.times(numbers), parts["seen"],
         parts["chi"][:, : len(reference)] - reference, plan.t0, plan.step, plan.every, named,
-        limit, wall, run.compile_time, books, ending, parts.get("place"), parts.get("turn"),
+        limit, wall, run.compile_time, books, ending, _places=parts.get("place"),
+        _turns=parts.get("turn"),
     )  # fmt: skip
     if before is not None:
         trajectory = _joined(before, trajectory)

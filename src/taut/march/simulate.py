@@ -334,21 +334,17 @@ def _went_on(run: Trajectory, plan: Plan, steps: np.ndarray, joint: int, progres
 def _explained(error: BaseException, partial: Trajectory, run: Run) -> BaseException:
     """The error a user sees, with the partial trajectory."""
     if isinstance(error, KeyboardInterrupt):
+        partial = replace(partial, interrupted=True)
         return Interrupted(
-            f"interrupted at t = {partial.t[-1]:g}",
+            partial.ended_early,
             remedy="error.partial holds the trajectory so far; error.partial.continue_(…) goes on",
             partial=partial,
         )
-    failed = partial.ending.books[:, loop.FAILED_AT]
-    which = np.flatnonzero(failed >= 0)
-    index = int(failed[which].min())
-    t = run.plan.t0 + index * run.plan.step
-    away = ""
-    if run.method.pace is not None:
-        t, away = float(partial.t[-1]), ", or a scale that stays away from zero"
-    many = "" if partial.batch is None else f" for trajectories {which[:8].tolist()}"
+    assert partial.failed_at is not None
+    index, t = partial.failed_at
+    away = ", or a scale that stays away from zero" if run.method.pace is not None else ""
     return StepError(
-        f"no step could be made at t = {t:g} (step {index}){many}",
+        partial.ended_early,
         expected="a finite state near the one before, and Newton to find it",
         received=f"method {run.method.name}, step {run.plan.step:g}",
         remedy=f"use a smaller step{away}; error.partial holds the trajectory up to here",

@@ -17,7 +17,7 @@ import numpy as np
 
 from taut.cite import Citations, cite
 from taut.kernel.compile import workshop
-from taut.march.loop import evaluate
+from taut.march.loop import FAILED_AT, evaluate
 
 if TYPE_CHECKING:
     from taut.march.dense import States
@@ -66,6 +66,8 @@ class Trajectory:
     parameters : dict
     events : dict
         For each event by name the states at which it happened.
+    interrupted : bool
+        Whether it was stopped by Ctrl-C.
     """
 
     system: System
@@ -87,12 +89,33 @@ class Trajectory:
     events: dict[str, States] = field(default_factory=dict)
     watch: Any = field(default=None, repr=False)
     tolerance: float | None = None
+    interrupted: bool = False
 
     # ---- what follows from the states --------------------------------------------------------
 
     @property
     def _par(self) -> np.ndarray:
         return np.array([self.parameters[name] for name in self.system.parameters])
+
+    @property
+    def failed_at(self) -> tuple[int, float] | None:
+        """The number and the time of the first step that could not be made, if there is one."""
+        failed = self.ending.books[:, FAILED_AT]
+        if not np.any(failed >= 0):
+            return None
+        index = int(failed[failed >= 0].min())
+        varying = self.method.pace is not None
+        return index, float(self.t[-1]) if varying else self.t0 + index * self.step
+
+    @property
+    def ended_early(self) -> str:
+        """What ended the run before its duration; empty if nothing did."""
+        if self.failed_at is None:
+            return f"interrupted at t = {self.t[-1]:g}" if self.interrupted else ""
+        index, t = self.failed_at
+        which = np.flatnonzero(self.ending.books[:, FAILED_AT] >= 0)[:8].tolist()
+        many = "" if self.batch is None else f" for trajectories {which}"
+        return f"no step could be made at t = {t:g} (step {index}){many}"
 
     @cached_property
     def _mechanics(self):
@@ -256,8 +279,8 @@ class Trajectory:
             uniform force such as gravity pulls, None turns nothing round.
         title : str
             The heading of the figure; the method and its step if not given.
-        members : int
-            How many trajectories of a batch are drawn (default 6).
+        members : int or sequence of int
+            How many trajectories of a batch are drawn (default 6), or which.
         points : int
             Samples per curve (default 5000); longer runs keep their extremes.
 
@@ -267,15 +290,19 @@ class Trajectory:
         """
         return _view("plot")(self, *panels, **options)
 
-    def report(self, path: str | Path, *, title: str | None = None) -> Path:
-        """Write a page with the certificate, an animation, curves and the model: one HTML file."""
-        return _view("report")(self, path, title=title)
+    def report(self, path: str | Path, *, title: str | None = None, members: Any = 6) -> Path:
+        """Write a page with the certificate, an animation, curves and the model: one HTML file.
+
+        ``members`` says how many trajectories of a batch are shown, or which.
+        """
+        return _view("report")(self, path, title=title, members=members)
 
     def animate(self, path: str | Path | None = None, **options: Any) -> Any:
         """An animation that shows itself in a notebook, or a file: .html, .mp4, .gif, .webm.
 
         Options: ``speed`` (time of the run per second), ``seconds`` and ``fps`` of a film, ``span``
-        (first and last time); see `taut.show.animation.animate`.
+        (first and last time), ``trail`` ("none", "short", "long", "all", or seconds), ``members``
+        (of a batch: how many, or which); see `taut.show.animation.animate`.
         """
         return _view("animate")(self, path, **options)
 
@@ -341,6 +368,7 @@ class Trajectory:
         return (
             f"Trajectory: {many}{len(self.t)} states, t = {self.t[0]:g} … {self.t[-1]:g}, "
             f"{self.method.name}, step {self.step:g}"
+            + (f"; {self.ended_early}" if self.ended_early else "")
         )
 
 

@@ -31,6 +31,7 @@ def card(run: Trajectory) -> str:
         ("method", f"{run.method.label}, step {run.step:g}"),
         ("states", _states(run)),
         ("time", f"{run.t[0]:g} … {run.t[-1]:g}"),
+        ("ended early", run.ended_early),
         ("parameters", ", ".join(f"{name} = {x:g}" for name, x in run.parameters.items())),
     ]
     if run.batch is None or run.batch <= MANY:
@@ -52,6 +53,7 @@ def field_card(run: FieldTrajectory) -> str:
         ("method", f"{run.method.name}, step {run.step:.4g}"),
         ("states", f"{counted(len(run.t), 'state')} of {run.momentum.shape[1]} nodes"),
         ("time", f"{run.t[0]:g} … {run.t[-1]:g}"),
+        ("ended early", run.ended_early),
         ("energy", f"{start:.6g}" + (f", work {book['work']:.4g}" if work else "")),
         ("energy − work" if work else "band", f"{drift.band:.1e}" if work else _band(drift)),
         ("made in", f"{run.wall_time:.3g} s"),
