@@ -10,11 +10,13 @@ import subprocess
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
 import taut
 from taut.problems import problem
 from taut.show import film
+from taut.show.solid import DARK, Solid, lit
 
 needs_ffmpeg = pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="needs the program ffmpeg")
 
@@ -94,6 +96,10 @@ class TestPart:
             ({"fps": 2.5}, "fps"),
             ({"magnify": 2}, "no option 'magnify'"),
             ({"colour": "red"}, "no option 'colour'"),
+            ({"trail": "endless"}, "trail cannot be used"),
+            ({"trail": -1}, "trail cannot be used"),
+            ({"trail": float("nan")}, "trail cannot be used"),
+            ({"trail": None}, "trail cannot be used"),
         ],
     )
     def test_refused(self, run, options, words):
@@ -181,6 +187,66 @@ class TestFilm:
         marks = [line for line in axes.lines if line.get_marker() == "o"]
         found = np.array(marks[0].get_data_3d() if not made.planar else marks[0].get_data()).T
         np.testing.assert_allclose(found, places[:, : found.shape[1]], rtol=0, atol=1e-12)
+
+    @pytest.mark.parametrize(("trail", "seconds"), [("none", 0), ("short", 1.2), (3, 3.0)])
+    def test_trails_last_as_long_as_one_likes(self, run, trail, seconds):
+        made = run.animate(trail=trail, speed=2)
+        figure, update = film.painted(made.scene, None, made.pace, made.trail)
+        update(10.0)
+        trails = [line for line in figure.axes[0].lines if line.get_alpha() == 0.6]
+        assert len(trails) == (2 if seconds else 0)
+        for line, columns in zip(trails, ([0, 1], [2, 3]), strict=False):
+            t = run.t[(run.t >= 10 - 2 * seconds - 1e-9) & (run.t <= 10 + 1e-9)]
+            rows = np.searchsorted(run.t, t)
+            x = line.get_xdata()
+            np.testing.assert_allclose(x[[0, -1]], run.q[rows[[0, -1]], columns[0]], atol=1e-6)
+
+    @pytest.mark.parametrize(("trail", "shown"), [("all", "Infinity"), (3, "3"), ("none", "0")])
+    def test_trails_on_a_page(self, run, tmp_path, visit, trail, shown):
+        run.animate(tmp_path / "run.html", trail=trail)
+        page = visit(tmp_path / "run.html")
+        page.wait_for_function("tautViews.length === 1")
+        assert page.locator("select").nth(1).input_value() == shown
+        assert page.evaluate("String(tautViews[0].stage.trail)") == shown
+
+    def test_beams_are_solids(self, beam):
+        """Faces around the sections that the run has, each beside the other, coloured."""
+        made = beam.animate(magnify=1)
+        (item,) = [x for x in made.scene.items if x.kind == "beam"]
+        solid = Solid(item, np.eye(3))
+        frame, share = 3, 0.25
+        faces, colours = solid.faces((frame, share))
+        around = solid.local.shape[1]
+        assert faces.shape == (10 * around + 2 * (around - 2), 4, 3)
+        places = (1 - share) * beam.positions[frame] + share * beam.positions[frame + 1]
+        radius = np.linalg.norm(solid.local[0], axis=1)
+        np.testing.assert_allclose(radius, radius[0])
+        for j in range(10):
+            ring = faces[j * around : (j + 1) * around]
+            for corner, node in ((0, j), (1, j), (2, j + 1), (3, j + 1)):
+                away = ring[:, corner] - places[node]
+                np.testing.assert_allclose(np.linalg.norm(away, axis=1), radius[0], rtol=1e-3)
+                tangent = beam.frames[frame, node][:, 1]
+                assert np.abs(away @ tangent).max() < 0.02 * radius[0]
+        assert np.ptp(colours[:, :3], axis=0).max() > 0.1
+        assert ((colours >= 0) & (colours <= 1)).all()
+        # A light from the front makes what faces it brighter.
+        top = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]])
+        side = top[:, [2, 0, 1]]
+        assert lit(top[None]) > lit(side[None]) > DARK
+
+    def test_a_beam_in_a_film_is_as_thick_as_it_is(self):
+        shares = []
+        for width in (0.04, 0.12):
+            made = taut.Beam(
+                length=1, section=taut.Square(width), nodes=9, density=1000, young=1e6, poisson=0.3
+            )
+            still = taut.simulate(made, duration=1e-3)
+            figure, _ = film.painted(still.animate().scene)
+            FigureCanvasAgg(figure).draw()
+            pixels = np.asarray(figure.canvas.buffer_rgba())[..., :3].astype(int)
+            shares.append((np.ptp(pixels, axis=2) > 40).mean())
+        assert 2 < shares[1] / shares[0] < 4
 
     def test_beams_and_fields(self, beam, tmp_path):
         beam.animate(tmp_path / "beam.gif", seconds=0.4, fps=5)

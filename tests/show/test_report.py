@@ -145,7 +145,7 @@ class TestPage:
         allowed = {"html", "head", "meta", "title", "style", "script", "body", "header", "h1", "p",
                    "nav", "a", "main", "h2", "div", "table", "caption", "tbody", "thead", "tr",
                    "th", "td", "math", "mrow", "mi", "mo", "mn", "msub", "msup", "mfrac", "sub",
-                   "mfenced", "msubsup", "mtext", "ul", "li"}  # fmt: skip
+                   "mfenced", "msubsup", "mtext", "mspace", "ul", "li"}  # fmt: skip
         page = read(file)
         assert {tag for tag, _ in page.tags} <= allowed
         assert len(page.scripts) == 3
@@ -212,6 +212,84 @@ class TestUnusualRuns:
         assert f"drawn to t = {run.t[-4]:.6g}" in read(file).text
         assert read(file).data()["scene"]["t"]["shape"] == [len(run.t) - 3]
         visit(file).wait_for_function("tautViews[0].time >= 0")
+
+    def test_a_run_that_blew_up_says_so_and_can_be_seen(self, tmp_path, visit):
+        x, y = taut.coordinates("x y")
+        runaway = taut.System([x, y], mass=[1, 1], potential=-(x**4))
+        with pytest.raises(taut.StepError) as caught:
+            taut.simulate(runaway, q0=[1, 1], v0=[1, 0], duration=100, step=0.01, method="rk4")
+        run = caught.value.partial
+        assert np.abs(run.q[-1]).max() > 1e20
+        file = run.report(tmp_path / "run.html")
+        page = read(file)
+        assert f"This run ended early: {caught.value.what}." in page.words
+        assert "after it the run blows up" in page.text
+        assert np.ptp(page.data()["scene"]["box"], axis=0).max() < 200
+        energy = page.data()["panels"][0]
+        assert energy["names"] == ["H − H₀"]
+        assert energy["limits"][1] < 1e3
+        assert "goes on to" in energy["note"]
+        opened = visit(file)
+        put(opened, 0.7)
+        scale = "tautViews[0].curves[0].plot.scales.y.max"
+        assert opened.evaluate(scale) == energy["limits"][1]
+        opened.evaluate("tautViews[0].zoom(4, 0.77)")
+        opened.wait_for_function(f"{scale} > 1e20")  # seen where one looks closer
+        assert opened.locator(".warning").is_visible()
+
+    def test_a_beam_that_blew_up(self, tmp_path):
+        beam = taut.Beam(
+            length=1, section=taut.Square(0.1), nodes=9, density=1000, young=1e7, poisson=0.3
+        )
+        bent = np.tile([0.3, 0, 0, 0, 0, 0], (8, 1))
+        with pytest.warns(taut.UnstableStep), pytest.raises(taut.StepError) as caught:
+            taut.simulate(beam, strain0=bent, duration=2, step=1.3e-3, method="poisson")
+        page = read(caught.value.partial.report(tmp_path / "run.html"))
+        assert f"This run ended early: {caught.value.what}." in page.words
+        assert np.ptp(page.data()["scene"]["box"], axis=0).max() < 100
+
+    def test_the_start_is_printed(self, tmp_path):
+        x, y = taut.coordinates("x y")
+        pendulum = taut.System([x, y], mass=[1, 1], potential=y, constraints=[x**2 + y**2 - 1])
+        run = taut.simulate(pendulum, q0=[0.6, 0.8], v0=[-0.4, 0.3], duration=1, step=0.1)
+        page = read(run.report(tmp_path / "run.html"))
+        cells = [" ".join(word.split()) for word in page.words]
+        at = cells.index("at the start")
+        assert [c for c in cells[at:] if c][:9] == [
+            "at the start", "q", "q̇", "x", "0.6", "-0.4", "y", "0.8", "0.3"
+        ]  # fmt: skip
+
+    def test_beams_say_what_they_are_made_of(self, beam, tmp_path):
+        page = read(beam.report(tmp_path / "run.html"))
+        for word in ("Rectangle(0.05, 0.02)", "density 1100", "Young's modulus 5e+06",
+                     "clamped and free", "(0, 0, -9.81)"):  # fmt: skip
+            assert word in page.text
+
+    @pytest.mark.parametrize(("members", "chosen"), [(2, [0, 4]), ([3, 1], [3, 1]), ([-1], [4])])
+    def test_members_of_a_batch(self, tmp_path, members, chosen):
+        given = problem("zg-double")
+        starts = np.linspace(0, 0.1, 5)[:, None] * [1, -1, 2, 0]
+        run = given.simulate(q0=np.array([given.q0] * 5), v0=starts, project=True, duration=1)
+        page = read(run.report(tmp_path / "run.html", members=members))
+        items = [x for x in page.data()["scene"]["items"] if x["kind"] == "points"]
+        assert len(items) == len(chosen)
+        names = page.data()["panels"][0]["names"]
+        if len(chosen) > 1:
+            assert names == [f"trajectory {k}" for k in chosen]
+        assert f"{len(chosen)} of 5 trajectories are drawn" in page.text
+        lines = run.plot("energy", members=members).axes[0].lines
+        for k, line in zip(chosen, lines, strict=False):
+            error = run.energy[k] - run.energy[k][0]
+            np.testing.assert_array_equal(np.sort(line.get_ydata())[[0, -1]],
+                                          [error.min(), error.max()])  # fmt: skip
+
+    @pytest.mark.parametrize("members", [0, -1, 2.5, "all", [5], [0.5], [], [True], None])
+    def test_members_that_are_none(self, tmp_path, members):
+        given = problem("zg-double")
+        run = given.simulate(q0=np.array([given.q0] * 5), v0=0, duration=0.1)
+        for see in (run.plot, run.animate, lambda **x: run.report(tmp_path / "run.html", **x)):
+            with pytest.raises(taut.InputError, match="members"):
+                see(members=members)
 
     def test_a_batch(self, tmp_path, visit):
         given = problem("zg-double")
@@ -387,6 +465,54 @@ class TestInTheBrowser:
         curve.click(position={"x": 0.5 * curve.bounding_box()["width"], "y": 20})
         assert page.evaluate("tautViews[0].time") == pytest.approx(10, abs=0.1)
         assert page.evaluate("tautViews[0].playing") is False
+
+    def test_curves_can_be_looked_at_closely(self, pendulum, tmp_path, visit):
+        """By wheel after a click, by buttons and by keys; all of them together."""
+        page = visit(pendulum.report(tmp_path / "run.html"))
+        put(page, 5)
+
+        def shown():
+            pairs = page.evaluate(
+                "tautViews[0].curves.map((c) => [c.plot.scales.x.min, c.plot.scales.x.max])"
+            )
+            assert all(pair == pairs[0] for pair in pairs)
+            return pairs[0]
+
+        def settled():
+            page.evaluate("new Promise((done) => setTimeout(done, 60))")
+            return shown()
+
+        assert shown() == [0, 20]
+        box = page.locator(".u-over").first.bounding_box()
+        x, y = box["x"] + 0.25 * box["width"], box["y"] + 40
+        page.mouse.move(x, y)
+        page.mouse.wheel(0, -300)
+        assert settled() == [0, 20]  # the page is scrolled, nothing else
+        page.evaluate("window.scrollTo(0, 0)")
+        page.mouse.click(x, y)
+        page.mouse.wheel(0, -300)
+        page.wait_for_function("tautViews[0].curves[0].plot.scales.x.max < 20")
+        low, high = settled()
+        assert high - low == pytest.approx(20 / np.e, rel=1e-6)
+        assert (5 - low) / (high - low) == pytest.approx(0.25, abs=0.01)  # it stays in place
+        ranges = page.evaluate("[tautViews[0].curves[2].plot.scales.y.max]")
+        part = pendulum.multipliers[(pendulum.t >= low) & (pendulum.t <= high)]
+        assert ranges[0] < 1.2 * part.max()
+        page.mouse.dblclick(x, y)
+        assert settled() == [0, 20]
+        page.get_by_label("less time").click()
+        low, high = settled()
+        assert high - low == pytest.approx(10)
+        page.keyboard.press("0")
+        assert settled() == [0, 20]
+        page.keyboard.press("+")
+        assert np.ptp(settled()) == pytest.approx(10)
+        page.evaluate("tautViews[0].seek(19)")
+        low, high = settled()
+        assert low <= 19 <= high <= 20  # the curves turn the page
+        assert page.locator(".cursor").first.is_visible()
+        page.get_by_label("more time").click()
+        assert settled() == [0, 20]
 
     def test_without_webgl_the_page_says_so(self, pendulum, tmp_path, visit):
         page = visit(pendulum.report(tmp_path / "run.html"))

@@ -16,7 +16,7 @@ from taut.show import scene as scenes
 from taut.show.bending import outlines
 from taut.show.geometry import drawing_of
 from taut.show.motion import panels_of, scene_of
-from taut.show.scene import banded, packed, rounded, rows_of
+from taut.show.scene import banded, packed, rounded, rows_of, settled
 
 x, y, z = taut.coordinates("x y z")
 
@@ -231,6 +231,46 @@ class TestFrames:
         assert found[0, 0] == 1
 
 
+class TestBlowUp:
+    def test_motions_are_kept_whole(self):
+        t = np.linspace(0, 50, 2001)
+        for size in (np.abs(np.sin(t)), t, t**2, np.zeros(7), np.exp(t / 5), np.ones(1)):
+            assert settled(size, False) == settled(size, True) == len(size)
+
+    def test_what_grows_without_end_is_left_out(self):
+        t = np.linspace(0, 1, 1001)[:-1]
+        size = 1 / (1 - t) ** 6  # half of it below 2⁶
+        many = settled(size, True)
+        assert size[many - 1] <= 100 * 2**6 * 1.01 < size[many] * 1.1
+        assert settled(np.exp(1000 * t), False) < 60
+        assert settled(np.array([1.0, 1, 2, np.inf, 1]), False) == 3
+        assert settled(np.array([np.nan, 1]), True) == 0
+
+    @given(
+        st.lists(st.floats(0, 1e300) | st.sampled_from([np.inf, np.nan]), min_size=1, max_size=40),
+        st.booleans(),
+    )
+    def test_what_is_kept_is_finite_and_near_its_median(self, sizes, failed):
+        many = settled(np.array(sizes), failed)
+        kept = np.array(sizes[:many])
+        assert np.isfinite(kept).all()
+        middle = np.median(kept) if many else 0.0
+        assert many <= 1 or middle == 0 or kept.max() <= scenes.GROWN[failed] * middle
+        assert many or not np.isfinite(sizes[0])
+
+    def test_curves_have_limits_there(self):
+        t = np.linspace(0, 1, 101)
+        panel = scenes.Panel("p", "y", t, [("a", np.sin(t)), ("b", np.where(t < 0.9, t, 1e30))])
+        assert panel.reined(failed=False).limits is not None
+        reined = panel.reined(failed=True)
+        low, high = reined.limits
+        assert -0.1 < low < 0 < 0.85 < high < 1
+        assert reined.note == "goes on to 1.0e+30"
+        calm = scenes.Panel("p", "y", t, [("a", np.sin(t))])
+        assert calm.reined(failed=True) is calm
+        assert scenes._panel(reined)["limits"] == [low, high]
+
+
 def test_packed_arrays_come_back():
     array = np.arange(6.0).reshape(3, 2)
     made = packed(array, "f8")
@@ -256,6 +296,32 @@ class TestCurves:
         coordinates = panels_of(run, drawn=False)[0]
         assert [name for name, _ in coordinates.curves][-1] == "b, 5"
         assert coordinates.note == "2 more are not shown"
+
+    def test_driven_systems_have_their_balance(self):
+        k = taut.coordinates("k,")[0]
+        given = {"mass": [1, 1], "parameters": {"k": 0.3}}
+        system = taut.System([x, y], potential=x**2 + y**2, forces={x: -k * x}, **given)
+        run = taut.simulate(system, q0=[1, 0], v0=[0, 1], duration=20, step=0.01)
+        (balance,) = [p for p in panels_of(run) if p.title == "energy − work"]
+        ((_, means),) = balance.curves
+        # By hand: the work of −k x along the stored states, by the trapezoidal rule.
+        power = -0.3 * run.q[:, 0] * run.v[:, 0]
+        work = np.concatenate([[0], np.cumsum(0.01 * (power[1:] + power[:-1]) / 2)])
+        left = run.energy - run.energy[0] - work
+        here = np.interp(balance.t, run.t, left)
+        assert np.abs(means).max() > 1e-6
+        np.testing.assert_allclose(means, here, rtol=0, atol=2e-5)
+        free = taut.System([x, y], potential=x**2 + y**2, mass=[1, 1])
+        kept = taut.simulate(free, q0=[1, 0], v0=[0, 1], duration=1, step=0.1)
+        assert panels_of(kept)[0].title == "energy error"
+        assert "energy − work" not in [p.title for p in panels_of(kept)]
+
+    def test_flows_have_curves_of_their_state(self):
+        flow = taut.Flow([x, y], [y, -x])
+        run = taut.simulate(flow, q0=[1, 0], duration=1, step=0.1, method="rk4")
+        state = panels_of(run)[0]
+        assert (state.title, [name for name, _ in state.curves]) == ("state", ["x", "y"])
+        np.testing.assert_array_equal(state.curves[1][1], run.q[:, 1])
 
     def test_the_line_of_the_drift_has_its_slope(self):
         system = taut.System([x, y], mass=[1, 2], potential=(x**2 + y**2) / 2)

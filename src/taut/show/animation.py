@@ -15,7 +15,7 @@ from taut.march.trajectory import Trajectory
 from taut.show import viewer
 from taut.show.film import FILMS, film
 from taut.show.report import scene_of, writable, written
-from taut.show.scene import Scene
+from taut.show.scene import TRAILS, Scene
 
 PAGES = (".html", ".htm")
 HEIGHT = 520  # pixels of the frame in a notebook
@@ -30,6 +30,7 @@ def animate(
     seconds: float | None = None,
     fps: int = 30,
     title: str | None = None,
+    trail: str | float = "long",
     progress: Any = None,
     **options: Any,
 ) -> Animation:
@@ -50,8 +51,12 @@ def animate(
     fps : int
         Pictures per second of a film.
     title : str, optional
+    trail : "none", "short", "long", "all" or float
+        How long trails are; a number is seconds of playing.  On a page it can be changed.
     progress : None, bool or callable(done, total)
         While a film is drawn.
+    members : int or sequence of int
+        Of a batch: how many trajectories are drawn, or which.
     magnify : "auto" or float
         Of beams: how many times as large displacements are drawn.
 
@@ -62,19 +67,19 @@ def animate(
     """
     if path is not None:
         writable(path, (*PAGES, *FILMS))
-    made = Animation(_scene(run, span, options), speed, seconds, _rate(fps), title)
+    made = Animation(_scene(run, span, options), speed, seconds, _rate(fps), title, _trail(trail))
     if path is not None:
         made.save(path, progress=progress)
     return made
 
 
 def _scene(run: Trajectory | FieldTrajectory, span: Any, options: dict[str, Any]) -> Scene:
-    known = ("magnify",) if isinstance(run, FieldTrajectory) else ()
+    known = ("magnify",) if isinstance(run, FieldTrajectory) else ("members",)
     for name in options:
         if name not in known:
             raise InputError(
                 f"an animation of this run has no option {name!r}",
-                expected=", ".join(("span", "speed", "seconds", "fps", "title", *known)),
+                expected=", ".join(("span", "speed", "seconds", "fps", "title", "trail", *known)),
             )
     if span is not None:
         run = _between(run, span)
@@ -111,6 +116,19 @@ def _rate(fps: Any) -> int:
     return int(fps)
 
 
+def _trail(trail: Any) -> float:
+    """Seconds of playing that trails last."""
+    if isinstance(trail, str) and trail in TRAILS:
+        return TRAILS[trail]
+    if isinstance(trail, bool | str) or not isinstance(trail, float | int) or not trail >= 0:
+        raise InputError(
+            "the trail cannot be used",
+            expected=", ".join(map(repr, TRAILS)) + ", or seconds ≥ 0",
+            received=repr(trail),
+        )
+    return float(trail)
+
+
 @dataclass(frozen=True)
 class Animation:
     """A run that plays.
@@ -121,6 +139,8 @@ class Animation:
     speed, seconds : float or None
     fps : int
     title : str or None
+    trail : float
+        Seconds of playing.
     """
 
     scene: Scene = field(repr=False)
@@ -128,6 +148,7 @@ class Animation:
     seconds: float | None = None
     fps: int = 30
     title: str | None = None
+    trail: float = TRAILS["long"]
 
     def __post_init__(self) -> None:
         for name in ("speed", "seconds"):
@@ -154,12 +175,12 @@ class Animation:
         name = escape(self.title or "animation")
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.scene.notes)
         heading = f"<h1>{name}</h1>" if self.title else ""
+        view = viewer.view(self.scene, [], speed=self.pace, trail=self.trail)
         return (
             '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
             f"<title>{name}</title>\n{viewer.head()}<style>{CSS}</style></head><body>\n"
-            f"{heading}{viewer.view(self.scene, [], speed=self.pace)}{notes}{viewer.scripts()}"
-            "</body></html>\n"
+            f"{heading}{view}{notes}{viewer.scripts()}</body></html>\n"
         )
 
     def _repr_html_(self) -> str:
@@ -175,7 +196,8 @@ class Animation:
         if file.suffix.lower() in PAGES:
             return written(self.html(), file)
         return film(
-            self.scene, file, self.pace, self.fps, title=self.title, progress=progress,
+            self.scene, file, self.pace, self.fps,
+            title=self.title, progress=progress, trail=self.trail,
             longest=np.inf if self.speed is not None else self.seconds,
         )  # fmt: skip
 

@@ -10,7 +10,6 @@ from taut.errors import InputError
 from taut.fields import Beams
 from taut.fields.mesh import Mesh
 from taut.march.field_trajectory import FieldTrajectory
-from taut.march.loop import BOOKS, HEAD
 
 SMALL = 0.05  # of the size of beams: displacements below it are enlarged
 SEEN = 0.2  # of that size: to about this
@@ -45,11 +44,3 @@ def bodies_of(run: FieldTrajectory) -> list[int]:
     beams = run.model.beams if isinstance(run.model, Beams) else [run.model]
     starts = [span.start for span in mesh_of(run).spans]
     return [a + body.node for a, b in zip(starts, beams, strict=True) for body in b.bodies]
-
-
-def balance_of(run: FieldTrajectory) -> tuple[np.ndarray, np.ndarray]:
-    """Times and means of the blocks of E − E₀ − work: the books have them of all steps."""
-    value = dict(zip(BOOKS, run.books, strict=False))
-    means = run.books[HEAD : HEAD + int(value["blocks"])]
-    span = value["block_length"] * run.step
-    return float(run.t[0]) + span * (np.arange(len(means)) + 0.5), means

@@ -12,8 +12,9 @@ from taut.fields import Beam, Beams
 from taut.fields.section import Rectangle, Tube
 from taut.march.field_trajectory import FieldTrajectory
 from taut.show import style, waves
-from taut.show.beam_geometry import balance_of, bodies_of, check_factor, magnification, mesh_of
-from taut.show.scene import Item, Panel, Scene, box_of, rows_of
+from taut.show.beam_geometry import bodies_of, check_factor, magnification, mesh_of
+from taut.show.errors import blocks
+from taut.show.scene import Item, Panel, Scene, box_of, rows_of, settled, told
 
 ROUND = 20  # corners of a round section
 THIN = 0.004  # of the scene: beams are drawn at least this thick
@@ -31,12 +32,15 @@ def scene_of(run: FieldTrajectory, magnify: str | float = "auto") -> Scene:
     if finite == 0:
         raise InputError("there is nothing to draw: no state of the run is finite")
     mesh = mesh_of(run)
-    rows = rows_of(finite, NUMBERS * mesh.nodes)
+    gone = np.abs(run.positions[:finite] - run.positions[0]).max(axis=(1, 2))
+    shown = settled(gone, run.ending.failed)
+    rows = rows_of(shown, NUMBERS * mesh.nodes)
     start = mesh.pose[:, :3, 3]
     shift = run.positions[rows] - start
     factor = magnification(run, start, shift) if magnify == "auto" else float(magnify)
     places = run.positions[rows] + (factor - 1.0) * shift
-    notes = _notes(run, finite, len(rows), factor)
+    notes = [f"displacements are drawn {factor:g} times as large"] if factor != 1.0 else []
+    notes += told(run.t, finite, shown, len(rows))
     box = box_of([places])
     size = float(np.linalg.norm(box[1] - box[0])) or 1.0
     bend, top = _bending(run, rows)
@@ -62,17 +66,6 @@ def scene_of(run: FieldTrajectory, magnify: str | float = "auto") -> Scene:
 def _finite(run: FieldTrajectory) -> int:
     bad = np.flatnonzero(~np.isfinite(run.positions).all(axis=(1, 2)))
     return int(bad[0]) if len(bad) else len(run.t)
-
-
-def _notes(run: FieldTrajectory, finite: int, frames: int, factor: float) -> list[str]:
-    notes = []
-    if factor != 1.0:
-        notes.append(f"displacements are drawn {factor:g} times as large")
-    if finite < len(run.t):
-        notes.append(f"drawn to t = {run.t[finite - 1]:.6g}; the states after it are not finite")
-    if frames < finite:
-        notes.append(f"{frames} of {finite} stored states are drawn")
-    return notes
 
 
 def _up(gravity: np.ndarray) -> tuple[float, float, float]:
@@ -158,28 +151,30 @@ def panels_of(run: FieldTrajectory) -> list[Panel]:
     found = [Panel("energy", "K, V, E", run.t, energies)]
     if not run.certificate.gross_work > 0:
         found.append(_error(run))
-    elif len(balance_of(run)[0]):  # a run of a few steps has no blocks
-        found.append(_balance(run))
+    else:
+        found += _balance(run)
     if run.mesh is not None:
         found += _momenta(run)
-    return found
+    return [panel.reined(run.ending.failed) for panel in found]
 
 
 def _error(run: FieldTrajectory) -> Panel:
     drift = run.certificate.energy
     curves = [("E − E₀", run.energy - run.energy[0])]
     note, dashed = "", ()
-    if drift.band > 0 and drift.relative_half_width <= 1:
+    if drift.band > 0 and drift.relative_half_width <= 1 and not run.ending.failed:
         span = run.t - 0.5 * (run.t[0] + run.t[-1])
         curves.append(("drift", float(np.nanmean(curves[0][1])) + drift.slope * span))
         note, dashed = f"drift {style.percent(drift)} of the band", ("drift",)
     return Panel("energy error", "E − E₀", run.t, curves, note=note, dashed=dashed)
 
 
-def _balance(run: FieldTrajectory) -> Panel:
-    t, means = balance_of(run)
+def _balance(run: FieldTrajectory) -> list[Panel]:
+    """Nothing for a run of a few steps, which has no blocks."""
+    t, means = blocks(run.books, float(run.t[0]), run.step)
     curves = [("means of blocks of steps", means)]
-    return Panel("energy − work", "E − E₀ − W", t, curves, note="over all steps")
+    panel = Panel("energy − work", "E − E₀ − W", t, curves, note="over all steps")
+    return [panel] if len(t) else []
 
 
 def _momenta(run: FieldTrajectory) -> list[Panel]:

@@ -11,17 +11,18 @@ from typing import Any
 import numpy as np
 from matplotlib.animation import AbstractMovieWriter, FFMpegWriter, PillowWriter
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
 from taut.errors import FileError, InputError
 from taut.progress import Progress
 from taut.show import style
-from taut.show.scene import Item, Scene
+from taut.show.scene import TRAILS, Item, Scene, between
+from taut.show.solid import Solid, shades
 from taut.show.words import plain
 
 FILMS = (".mp4", ".webm", ".mov", ".gif")
 LONGEST = 20.0  # seconds, if nothing is said
 MOST = 20_000  # pictures
-TRAIL = 2.0  # seconds
 SIZE, DPI = (7.2, 5.4), 120
 STEEL = "#8c97a3"
 CODECS = {".mp4": "libx264", ".mov": "libx264", ".webm": "libvpx-vp9"}
@@ -35,6 +36,7 @@ def film(
     fps: int,
     *,
     title: str | None = None,
+    trail: float = TRAILS["long"],
     longest: float | None = None,
     progress: Any = None,
 ) -> Path:
@@ -48,6 +50,8 @@ def film(
         Time of the run per second.
     fps : int
     title : str, optional
+    trail : float
+        Seconds of the film that trails last.
     longest : float, optional
         Seconds after which the film ends, 20 if not given.
     progress : None, bool or callable(done, total)
@@ -55,7 +59,7 @@ def film(
     writer = _writer(file, fps)
     times = _times(scene, pace, fps, longest or LONGEST)
     with style.styled():
-        figure, update = painted(scene, title, pace)
+        figure, update = painted(scene, title, pace, trail)
         FigureCanvasAgg(figure)
         try:
             with (
@@ -103,11 +107,11 @@ def _times(scene: Scene, pace: float, fps: int, longest: float) -> np.ndarray:
 
 
 def painted(
-    scene: Scene, title: str | None = None, pace: float = 1.0
+    scene: Scene, title: str | None = None, pace: float = 1.0, trail: float = TRAILS["long"]
 ) -> tuple[style.Picture, Callable[[float], None]]:
     """A figure, and a function that puts it at a time."""
     figure = style.Picture(figsize=SIZE)
-    stage = _Stage(scene, figure, pace)
+    stage = _Stage(scene, figure, pace, trail)
     if title:
         figure.suptitle(plain(title), x=0.03, y=0.97, ha="left", fontsize=10)
     clock = figure.text(0.03, 0.03, "", fontsize=9, color=style.FAINT)
@@ -123,8 +127,9 @@ def painted(
 class _Stage:
     """Axes with everything that moves in them."""
 
-    def __init__(self, scene: Scene, figure: style.Picture, pace: float) -> None:
-        self.scene, self.pace = scene, pace
+    def __init__(self, scene: Scene, figure: style.Picture, pace: float, trail: float) -> None:
+        self.scene, self.figure = scene, figure
+        self.tail = trail * pace  # time of the run
         self.basis = _basis(scene)
         space = not scene.planar
         self.axes: Any = figure.add_axes((0, 0, 1, 1), projection="3d" if space else None)
@@ -178,7 +183,7 @@ class _Stage:
 
     def _line(self, places: np.ndarray, chosen: np.ndarray, **look: Any) -> Callable:
         line = self._new(**look)
-        return lambda at: self._set(line, _at(places, at)[chosen])
+        return lambda at: self._set(line, between(places, at)[chosen])
 
     def _new(self, **look: Any) -> Any:
         empty = [[]] * (2 if self.scene.planar else 3)
@@ -197,7 +202,7 @@ class _Stage:
         gap = np.full((1, 3), np.nan)
 
         def move(at: tuple[int, float]) -> None:
-            here = _at(places, at)
+            here = between(places, at)
             pieces = [
                 x
                 for i, j in item.data["pairs"]
@@ -210,16 +215,16 @@ class _Stage:
     def _trails(self, item: Item) -> list[Callable]:
         places = self.sources[item.data["member"]]
         member, t = item.data["member"], self.scene.t
-        made = []
-        for k, point in enumerate(item.data["points"]):
+        made: list[Callable] = []
+        for k, point in enumerate(item.data["points"] if self.tail > 0 else []):
             ink = style.COLOURS[(k if member is None else member) % len(style.COLOURS)]
             line = self._new(color=ink, lw=1.0, alpha=0.6, zorder=2)
 
             def move(at: tuple[int, float], line: Any = line, point: int = point) -> None:
                 now = float(t[at[0]])
-                first = int(np.searchsorted(t, now - TRAIL * self.pace))
+                first = int(np.searchsorted(t, now - self.tail))
                 tail = places[first : at[0] + 1, point]
-                self._set(line, np.vstack([tail, _at(places, at)[[point]]]))
+                self._set(line, np.vstack([tail, between(places, at)[[point]]]))
 
             made.append(move)
         return made
@@ -231,10 +236,19 @@ class _Stage:
         return []
 
     def _beam(self, item: Item) -> list[Callable]:
-        places = item.data["places"] @ self.basis.T
-        everything = np.arange(places.shape[1])
-        look = {"color": style.BLUE, "lw": 3.0, "solid_capstyle": "round", "zorder": 3}
-        return [self._line(places, everything, **look)]
+        solid = Solid(item, self.basis)
+        if item.data["top"] > 0 and not self.figure.images:
+            _bar(self.figure, item.data["top"])
+        made = Poly3DCollection(solid.faces((0, 0.0))[0], linewidths=0.2)
+        self.axes.add_collection3d(made, autolim=False)
+
+        def move(at: tuple[int, float]) -> None:
+            faces, colours = solid.faces(at)
+            made.set_verts(faces)
+            made.set_facecolor(colours)
+            made.set_edgecolor(colours)
+
+        return [move]
 
     def _strand(self, item: Item) -> list[Callable]:
         places = item.data["places"] @ self.basis.T
@@ -251,6 +265,16 @@ class _Stage:
             move((frame, min(max(share, 0.0), 1.0)))
 
 
+def _bar(figure: style.Picture, top: float) -> None:
+    """What the colours of beams mean."""
+    axes: Any = figure.add_axes((0.74, 0.945, 0.16, 0.015), zorder=5)
+    axes.imshow(shades(np.arange(256))[None], aspect="auto", extent=(0, 1, 0, 1))
+    axes.set_axis_off()
+    look = {"fontsize": 8, "color": style.FAINT, "va": "center"}
+    figure.text(0.735, 0.952, "bending 0", ha="right", **look)
+    figure.text(0.905, 0.952, f"{top:.3g}", ha="left", **look)
+
+
 def _basis(scene: Scene) -> np.ndarray:
     """Rows: right, (away,) up.  The same directions as those of viewer.js."""
     up = np.array(scene.up) / np.linalg.norm(scene.up)
@@ -260,16 +284,6 @@ def _basis(scene: Scene) -> np.ndarray:
     if scene.planar:
         return np.array([right, up, np.cross(right, up)])
     return np.array([right, np.cross(up, right), up])
-
-
-def _at(places: np.ndarray, at: tuple[int, float]) -> np.ndarray:
-    """Places between two frames."""
-    if len(places) == 1:
-        return places[0]
-    frame, share = at
-    if share == 0.0:
-        return places[frame]
-    return (1 - share) * places[frame] + share * places[frame + 1]
 
 
 def _piece(a: np.ndarray, b: np.ndarray, look: str, radius: float) -> np.ndarray:

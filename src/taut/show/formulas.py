@@ -31,6 +31,16 @@ class _Printer(MathMLPresentationPrinter):
         letter.setAttribute("style", "font-style: italic")  # as a single letter would be
         return made
 
+    def _print_Pow(self, e: Any) -> Any:
+        made = super()._print_Pow(e)
+        if made.nodeName == "msup" and e.base in self._dotted:  # its dot would touch the exponent
+            space = self.dom.createElement("mspace")
+            space.setAttribute("width", "0.12em")
+            row = self.dom.createElement("mrow")
+            row.appendChild(made.replaceChild(row, made.firstChild))
+            row.appendChild(space)
+        return made
+
 
 def formula(expression: sp.Expr, dotted: dict[sp.Symbol, sp.Symbol] | None = None) -> str:
     """The inside of a ``<math>`` element.

@@ -12,8 +12,10 @@ from taut.errors import InputError
 from taut.march.trajectory import Trajectory
 from taut.model.drawing import Drawing
 from taut.show import style
+from taut.show.errors import blocks
 from taut.show.geometry import down_of, drawing_of, points_of
-from taut.show.scene import Item, Panel, Scene, box_of, rows_of
+from taut.show.scene import Item, Panel, Scene, box_of, rows_of, settled, told
+from taut.show.view import members as members_of
 
 MEMBERS = 6  # trajectories of a batch that are drawn
 TRAILS = 4  # points that leave a trail by themselves
@@ -24,13 +26,14 @@ SAMPLES = 200  # of a standing curve
 REMEDY = 'give the system a drawing: taut.System(…, drawing=taut.Drawing({"bob": (x, y)}, …))'
 
 
-def scene_of(run: Trajectory) -> Scene:
+def scene_of(run: Trajectory, members: Any = MEMBERS) -> Scene:
     """What is seen of a run; an `InputError` where there is nothing to draw.
 
     Parameters
     ----------
     run : Trajectory
-        Of a batch, at most six members are drawn.
+    members : int or sequence of int
+        How many trajectories of a batch are drawn, or which.
     """
     drawing = drawing_of(run.system)
     if drawing is None:
@@ -40,15 +43,14 @@ def scene_of(run: Trajectory) -> Scene:
             received=", ".join(s.name for s in run.system.coordinates[:8]),
             remedy=REMEDY,
         )
-    runs, notes = members_of(run)
+    runs, _, words = members_of(run, members)
     finite = min(_finite(one) for one in runs)
     if finite == 0:
         raise InputError("there is nothing to draw: no state of the run is finite")
-    if finite < len(run.t):
-        notes.append(f"drawn to t = {run.t[finite - 1]:.6g}; the states after it are not finite")
-    rows = rows_of(finite, len(runs) * drawing.dimension * len(drawing.points) + 2)
-    if len(rows) < finite:
-        notes.append(f"{len(rows)} of {finite} stored states are drawn")
+    shown = min(_settled(one, finite) for one in runs)
+    rows = rows_of(shown, len(runs) * drawing.dimension * len(drawing.points) + 2)
+    notes = [f"{words} are drawn"] if len(runs) < (run.batch or 1) else []
+    notes += told(run.t, finite, shown, len(rows))
     items = [Item("curve", {"places": curve_places(c, run)}) for c in drawing.curves]
     for k, one in enumerate(runs):
         items += _member(drawing, _part(one, rows), k if len(runs) > 1 else None)
@@ -56,24 +58,16 @@ def scene_of(run: Trajectory) -> Scene:
     return Scene(run.t[rows], items, box, _up(drawing, run), _axes(drawing), notes)
 
 
-def members_of(run: Trajectory) -> tuple[list[Trajectory], list[str]]:
-    """The trajectories that are drawn, and what to say about it."""
-    if run.batch is None:
-        return [run], []
-    chosen = _chosen(run.batch)
-    left_out = [f"{len(chosen)} of {run.batch} trajectories are drawn"]
-    return [run[i] for i in chosen], left_out if len(chosen) < run.batch else []
-
-
-def _chosen(batch: int) -> list[int]:
-    """Numbers of the trajectories that are drawn."""
-    return np.unique(np.linspace(0, batch - 1, min(MEMBERS, batch)).astype(int)).tolist()
-
-
 def _finite(run: Trajectory) -> int:
     """How many states there are before the first that is not finite."""
     bad = np.flatnonzero(~np.isfinite(run.q).all(axis=1))
     return int(bad[0]) if len(bad) else len(run.t)
+
+
+def _settled(run: Trajectory, finite: int) -> int:
+    """How many of the finite states there are before the run blows up."""
+    gone = np.abs(run.q[:finite] - run.q[0]).max(axis=1)
+    return settled(gone, run.failed_at is not None)
 
 
 def _part(run: Trajectory, rows: np.ndarray) -> Trajectory:
@@ -168,33 +162,40 @@ def _axes(drawing: Drawing) -> tuple[str, ...]:
 # ---- curves -----------------------------------------------------------------------------------
 
 
-def panels_of(run: Trajectory, drawn: bool = True) -> list[Panel]:
-    """Energy, constraints, laws, multipliers and, if nothing else is drawn, the coordinates."""
-    runs, _ = members_of(run)
-    numbers = [0] if run.batch is None else _chosen(run.batch)
-    found = [] if drawn else [_coordinates(runs, numbers)]
-    if not run.system.first_order:
+def panels_of(run: Trajectory, drawn: bool = True, members: Any = MEMBERS) -> list[Panel]:
+    """Energy, its balance, constraints, laws, multipliers.
+
+    And the coordinates, if nothing else is drawn or they are all there is.
+    """
+    runs, numbers, _ = members_of(run, members)
+    system = run.system
+    found = [] if drawn and not system.first_order else [_coordinates(runs, numbers)]
+    if not system.first_order:
         found.append(_energy(runs, numbers))
-    if run.system.c:
+        if not system.conservative:
+            found += _balance(runs, numbers)
+    if system.c:
         found.append(_residuals(runs))
     if run.batch is None:
         found += _laws(run)
-        if 0 < run.system.c <= LARGE:
+        if 0 < system.c <= LARGE:
             found.append(_multipliers(run))
-    return found
+    return [panel.reined(run.failed_at is not None) for panel in found]
 
 
 def _coordinates(runs: list[Trajectory], numbers: list[int]) -> Panel:
+    system = runs[0].system
     each = max(1, (CURVES if len(runs) == 1 else 2 * CURVES) // len(runs))
-    names = [s.name for s in runs[0].system.coordinates[:each]]
+    names = [s.name for s in system.coordinates[:each]]
     curves = [
         (name if len(runs) == 1 else f"{name}, {k}", run.q[:, i])
         for k, run in zip(numbers, runs, strict=True)
         for i, name in enumerate(names)
     ]
-    left_out = runs[0].system.n - len(names)
+    left_out = system.n - len(names)
     note = f"{left_out} more are not shown" if left_out else ""
-    return Panel("coordinates", "q", runs[0].t, curves, note=note)
+    title, label = ("state", "x") if system.first_order else ("coordinates", "q")
+    return Panel(title, label, runs[0].t, curves, note=note)
 
 
 def _energy(runs: list[Trajectory], numbers: list[int]) -> Panel:
@@ -207,7 +208,7 @@ def _energy(runs: list[Trajectory], numbers: list[int]) -> Panel:
         curves = [("H − H₀", run.energy - run.energy[0])]
     title = "energy error" if conserved else "change of the energy"
     note, dashed = "", ()
-    if conserved and len(runs) == 1:
+    if conserved and len(runs) == 1 and run.failed_at is None:
         drift = run.certificate.energy
         if drift.band > 0 and drift.relative_half_width <= 1:
             middle = float(np.nanmean(curves[0][1]))
@@ -215,6 +216,18 @@ def _energy(runs: list[Trajectory], numbers: list[int]) -> Panel:
             curves.append(("drift", middle + drift.slope * span))
             note, dashed = f"drift {style.percent(drift)} of the band", ("drift",)
     return Panel(title, "H − H₀", run.t, curves, note=note, dashed=dashed)
+
+
+def _balance(runs: list[Trajectory], numbers: list[int]) -> list[Panel]:
+    """E − E₀ − work, as the books have it of all steps; nothing for a run of a few steps."""
+    found = [blocks(r.ending.books[0], float(r.t[0]), r.step) for r in runs]
+    many = min(len(means) for _, means in found)
+    if many == 0:
+        return []
+    names = [f"trajectory {k}" for k in numbers] if len(runs) > 1 else ["means of blocks of steps"]
+    curves = [(name, means[:many]) for name, (_, means) in zip(names, found, strict=True)]
+    t = found[0][0][:many]
+    return [Panel("energy − work", "E − E₀ − W", t, curves, note="over all steps")]
 
 
 def _residuals(runs: list[Trajectory]) -> Panel:

@@ -50,10 +50,13 @@ class Page:
     Parameters
     ----------
     title, subtitle : str
+    warning : str
+        What a reader must know before anything else.
     """
 
     title: str
     subtitle: str
+    warning: str = ""
     parts: list[str] = field(default_factory=list)
     pictures: dict[str, bytes] = field(default_factory=dict)
     heads: list[str] = field(default_factory=list)  # markup for the head, trusted
@@ -105,7 +108,8 @@ class Page:
         """
         rows = [list(row) for row in rows]
         place = f' id="{escape(self._anchor(name))}"' if name else ""
-        kind = ' class="prose"' if any(len(x) > SENTENCE for row in rows for x in row) else ""
+        long = len(head) > 2 and any(len(x) > SENTENCE for row in rows for x in row)
+        kind = ' class="prose"' if long else ""
         lines = [f'<div class="wide"{place}><table{kind}>']
         if caption:
             lines.append(f"<caption>{marked(caption)}</caption>")
@@ -164,6 +168,7 @@ class Page:
         kind = script = beside = ""
         links = "".join(entry.link() for entry in self._contents)
         above = f"<nav>{links}</nav>"
+        warning = f'<p class="warning">{escape(self.warning)}</p>' if self.warning else ""
         if self._chapter:
             kind, script, above = ' class="book"', f"\n<script>{SCRIPT}</script>", ""
             items = "".join(entry.item() for entry in self._contents)
@@ -176,7 +181,7 @@ class Page:
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
             f"<title>{escape(self.title)}</title>\n<style>{CSS}</style>{''.join(self.heads)}"
             f"</head><body{kind}>\n"
-            f"<header><h1>{escape(self.title)}</h1><p>{marked(self.subtitle)}</p>"
+            f"<header><h1>{escape(self.title)}</h1><p>{marked(self.subtitle)}</p>{warning}"
             f"{above}</header>{beside}\n<main>\n"
             + "\n".join(self.parts)
             + f"\n</main>{''.join(self.tails)}{script}</body></html>\n"

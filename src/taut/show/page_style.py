@@ -7,8 +7,10 @@ body { margin: 0; color: var(--ink); background: #fff; font: 16px/1.55 system-ui
   "Segoe UI", "Helvetica Neue", "Liberation Sans", Arial, sans-serif; }
 header, main { max-width: 60rem; margin: 0 auto; padding: 0 1.5rem; }
 header { padding-top: 2.5rem; }
-h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .4rem; letter-spacing: -.01em; }
+h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .4rem; letter-spacing: -.01em;
+  overflow-wrap: anywhere; }
 header p, .subtitle { color: var(--faint); margin: 0; max-width: 46rem; }
+header .warning { color: #a83200; font-weight: 600; margin-top: .5rem; }
 header nav { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: 1.2rem 0 0;
   padding: .6rem 0; border-block: 1px solid var(--line); font-size: .9rem; }
 a { color: var(--blue); text-decoration: none; } a:hover { text-decoration: underline; }

@@ -9,7 +9,7 @@ from taut.errors import InputError
 from taut.march.trajectory import Trajectory
 from taut.show import curves, paths, portraits
 from taut.show.panels import SQUARE, Panel, Tile, count, figure_of, into, named, present
-from taut.show.view import View, members as chosen_members, thinned
+from taut.show.view import View, members as chosen, thinned
 
 PANELS = {
     "path": Panel(paths.draw, paths.absent, SQUARE, paths.in_space),
@@ -34,19 +34,19 @@ def plot(
     when: Any = None,
     down: str | None = "auto",
     title: str | None = None,
-    members: int = 6,
+    members: Any = 6,
     points: int = 5000,
 ) -> Any:
     """Draw a run; see `taut.Trajectory.plot`."""
-    count("members", members, 1)
     count("points", points, 10)
     _check(panels, down, of, when)
-    runs, which = chosen_members(run, members)
+    runs, _, which = chosen(run, members)
     view = View(run, runs, down, of, when, points)
     tiles = named(PANELS, panels, view) if panels else _overview(view)
     if axes is not None:
         return into(axes, tiles)
-    heading = f"{run.method.label}, step {run.step:g}{which}" if title is None else title
+    words = (run.method.label, f"step {run.step:g}", which, run.ended_early)
+    heading = ", ".join(filter(None, words)) if title is None else title
     return figure_of(tiles, heading)
 
 
@@ -70,6 +70,10 @@ def _overview(view: View) -> list[Tile]:
     kept = present(PANELS, OVERVIEW, view)
     in_time = system.first_order and system.drawing is None
     drawn = None if in_time else paths.traced(thinned(view.runs[0], SOME))
+    moving = view.moving()
+    if in_time and len(moving) > 1:
+        space = replace(view, of=[system.coordinates[i] for i in moving[:3]])
+        return [Tile(PANELS["phase"], space), Tile(PANELS["coordinates"], view), *kept]
     if drawn is None:
         return [Tile(replace(PANELS["coordinates"], shape=SQUARE), view), *kept]
     rest = [s for i, s in enumerate(system.coordinates) if i not in drawn.columns or drawn.straight]

@@ -9,19 +9,24 @@ from pathlib import Path
 from typing import Any
 
 from taut.errors import FileError, InputError
-from taut.fields import Beams
+from taut.fields import Beams, Field
+from taut.fields.shown import beam_rows
 from taut.march.field_trajectory import FieldTrajectory
 from taut.march.trajectory import Trajectory
 from taut.show import bending, motion, viewer
 from taut.show.formulas import formula
+from taut.show.motion import MEMBERS
 from taut.show.page import Page, versions
 from taut.show.scene import Panel, Scene
+from taut.show.view import chosen_members
+from taut.text import counted
 
 Run = Trajectory | FieldTrajectory
-MANY = 6  # instances of a term, each of which is still printed
+MANY = 6  # instances of a term, each of which is still printed; beams likewise
+STARTS = 40  # coordinates whose start is printed
 
 
-def report(run: Run, path: str | Path, *, title: str | None = None) -> Path:
+def report(run: Run, path: str | Path, *, title: str | None = None, members: Any = MEMBERS) -> Path:
     """Write a page with the certificate, an animation, curves against time and the model.
 
     The page is one file that needs no network.
@@ -32,6 +37,8 @@ def report(run: Run, path: str | Path, *, title: str | None = None) -> Path:
     path : path
         Ends in .html; directories are made.
     title : str, optional
+    members : int or sequence of int
+        How many trajectories of a batch are shown, or which.
 
     Returns
     -------
@@ -39,7 +46,7 @@ def report(run: Run, path: str | Path, *, title: str | None = None) -> Path:
         Where the page is.
     """
     file = writable(path, (".html", ".htm"))
-    return written(page_of(run, title).html(), file)
+    return written(page_of(run, title, members).html(), file)
 
 
 def collected(runs: Mapping[str, Run], path: str | Path, *, title: str, subtitle: str = "") -> Path:
@@ -68,16 +75,17 @@ def collected(runs: Mapping[str, Run], path: str | Path, *, title: str, subtitle
     return written(page.html(), file)
 
 
-def page_of(run: Run, title: str | None = None) -> Page:
+def page_of(run: Run, title: str | None = None, members: Any = MEMBERS) -> Page:
     """The page, not yet written."""
-    page = Page(title or _title(run), _subtitle(run))
-    scene, panels, notes = seen(run)
+    page = Page(title or _title(run), _subtitle(run), warning=_warning(run))
+    scene, panels, notes = seen(run, members)
     page.heading("Certificate", "certificate")
     page.certificate(run.certificate)
     page.heading("Motion" if scene is not None else "Curves", "motion")
     _motion(page, scene, panels, notes)
     page.heading("Model", "model")
     _model(page, run)
+    _start(page, run)
     page.heading("How this was computed", "how")
     page.table(("", ""), _settings(run))
     page.table(("", "version"), list(versions().items()))
@@ -98,10 +106,13 @@ def _motion(
         page.tails.append(viewer.scripts())
 
 
-def seen(run: Run) -> tuple[Scene | None, list[Panel], list[str]]:
+def seen(run: Run, members: Any = MEMBERS) -> tuple[Scene | None, list[Panel], list[str]]:
     """Scene, curves, and what a reader ought to know; the scene is None if there is none."""
+    options = {} if isinstance(run, FieldTrajectory) else {"members": members}
+    if options:
+        chosen_members(run, members)  # type: ignore[arg-type]
     try:
-        scene = scene_of(run)
+        scene = scene_of(run, **options)
         notes = list(scene.notes)
     except InputError as error:
         scene = None
@@ -109,7 +120,7 @@ def seen(run: Run) -> tuple[Scene | None, list[Panel], list[str]]:
         notes = [". ".join(x[0].upper() + x[1:] for x in parts)]
     if isinstance(run, FieldTrajectory):
         return scene, bending.panels_of(run), notes
-    return scene, motion.panels_of(run, drawn=scene is not None), notes
+    return scene, motion.panels_of(run, scene is not None, members), notes
 
 
 def scene_of(run: Run, **options: Any) -> Scene:
@@ -127,7 +138,10 @@ def _title(run: Run) -> str:
         many = len(run.model.beams) if isinstance(run.model, Beams) else 1
         kind = "Field" if run.mesh is None else "Beam" if many == 1 else f"{many} beams"
         return f"{kind} of {run.momentum.shape[1]} nodes"
-    return repr(getattr(run.system, "flow", None) or run.system)
+    if run.system.flow is not None:
+        return f"Flow: {counted(run.system.n, 'variable')}"
+    held = f", {counted(run.system.c, 'constraint')}" if run.system.c else ""
+    return f"System: {counted(run.system.n, 'coordinate')}{held}"
 
 
 def _subtitle(run: Run) -> str:
@@ -135,6 +149,12 @@ def _subtitle(run: Run) -> str:
     if isinstance(run, Trajectory) and run.batch is not None:
         many = f"{run.batch} trajectories of {many}"
     return f"{run.method.name}, step {run.step:g}, t = {run.t[0]:g} … {run.t[-1]:g}, {many}"
+
+
+def _warning(run: Run) -> str:
+    """What a reader must know before anything else."""
+    why = run.ended_early
+    return f"This run ended early: {why}." if why else ""
 
 
 def _settings(run: Run) -> list[tuple[str, str]]:
@@ -149,9 +169,37 @@ def _settings(run: Run) -> list[tuple[str, str]]:
     return rows
 
 
+def _start(page: Page, run: Run) -> None:
+    """Where a single run of a system began, where that can be read at a glance."""
+    if isinstance(run, FieldTrajectory) or run.batch is not None or run.system.n > STARTS:
+        return
+    system = run.system
+    states = [run.q[0]] if system.first_order else [run.q[0], run.v[0]]
+    names = ("at the start", "x") if system.first_order else ("at the start", "q", "q̇")
+    rows = [
+        (s.name, *(f"{float(x[i])!r}" for x in states)) for i, s in enumerate(system.coordinates)
+    ]
+    page.table(names, rows)
+
+
+def _fields(page: Page, model: Any) -> None:
+    """Of beams what they are made of, of a field its density."""
+    if isinstance(model, Field):
+        page.text(f"`{model!r}`")
+        page.formulas([("h", formula(model.density))])
+        return
+    beams = model.beams if isinstance(model, Beams) else [model]
+    for k, beam in enumerate(beams[:MANY]):
+        page.table(("beam" if len(beams) == 1 else f"beam {k}", ""), beam_rows(beam))
+    if len(beams) > MANY:
+        page.text(f"and {len(beams) - MANY} more beams")
+    if isinstance(model, Beams):
+        page.text(f"`{model!r}`")
+
+
 def _model(page: Page, run: Run) -> None:
     if isinstance(run, FieldTrajectory):
-        page.text(f"`{run.model!r}`")
+        _fields(page, run.model)
         return
     system = run.system
     flow = getattr(system, "flow", None)

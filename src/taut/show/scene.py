@@ -7,7 +7,7 @@ New kinds of things are new kinds of `Item`, with a painter of the same name in 
 from __future__ import annotations
 
 from base64 import b64encode
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,8 @@ HIGHS = 1500  # samples of a curve on a logarithmic axis
 SINGLE = 1e37  # what single precision can hold
 FAST = 0.6  # sizes of the scene that a point moves by in a second of playing
 SEEN = (0.1, 2.5)  # of those: what is well seen as it is
+GROWN = {False: 1e8, True: 100.0}  # of its median (of a run that failed): what has blown up
+TRAILS = {"none": 0.0, "short": 1.2, "long": 8.0, "all": np.inf}  # seconds of playing
 FAR = 1000  # sizes of the scene: from there on places are told from its middle
 
 
@@ -52,6 +54,10 @@ class Panel:
         Values at the times `t`.
     log : bool
     note : str
+    dashed : tuple of str
+        Names of curves that are dashed.
+    limits : (float, float), optional
+        Of the vertical axis, where the curves go on beyond them.
     """
 
     title: str
@@ -61,6 +67,24 @@ class Panel:
     log: bool = False
     note: str = ""
     dashed: tuple[str, ...] = ()
+    limits: tuple[float, float] | None = None
+
+    def reined(self, failed: bool) -> Panel:
+        """The panel, its axis made for what comes before a curve blows up, if one does."""
+        values = np.array([y for _, y in self.curves])
+        if self.log or not len(self.t) or not values.size:
+            return self
+        size = np.nanmax(np.abs(values), axis=0, initial=0.0)
+        shown = settled(size, failed)
+        if shown == len(size) or shown == 0:
+            return self
+        part = values[:, :shown]
+        low, high = float(np.nanmin(part)), float(np.nanmax(part))
+        room = 0.07 * (high - low) or 0.1 * abs(low) or 1e-16
+        top = np.max(size, where=np.isfinite(size), initial=0.0)
+        said = f"goes on to {top:.1e}"
+        note = f"{self.note}; {said}" if self.note else said
+        return replace(self, limits=(low - room, high + room), note=note)
 
 
 @dataclass(frozen=True)
@@ -182,6 +206,56 @@ def banded(t: np.ndarray, y: np.ndarray, points: int = 6000) -> tuple[np.ndarray
     return times, found
 
 
+def between(values: np.ndarray, at: tuple[int, float]) -> np.ndarray:
+    """Values of frames, shape (F, …) or (1, …), at a frame and a share of the way to the next."""
+    if len(values) == 1:
+        return values[0]
+    frame, share = at
+    if share == 0.0:
+        return values[frame]
+    return (1 - share) * values[frame] + share * values[frame + 1]
+
+
+def settled(size: np.ndarray, failed: bool) -> int:
+    """How many of the first states are finite and have not blown up.
+
+    Parameters
+    ----------
+    size : ndarray, shape (N,)
+        How far each state has gone.
+    failed : bool
+        Whether the run failed: what has grown before that is then no part of the motion.
+    """
+    bad = np.flatnonzero(~np.isfinite(size))
+    many = int(bad[0]) if len(bad) else len(size)
+    while many > 1:
+        bound = GROWN[failed] * float(np.median(size[:many]))
+        over = np.flatnonzero(size[:many] > bound)
+        if bound == 0.0 or not len(over):
+            break
+        many = int(over[0])
+    return many
+
+
+def told(t: np.ndarray, finite: int, shown: int, frames: int) -> list[str]:
+    """What to say about states that are not drawn.
+
+    Parameters
+    ----------
+    t : ndarray, shape (N,)
+    finite, shown, frames : int
+        How many states are finite, how many of them have not blown up, how many are drawn.
+    """
+    notes = []
+    if shown < finite:
+        notes.append(f"drawn to t = {t[shown - 1]:.6g}; after it the run blows up")
+    elif finite < len(t):
+        notes.append(f"drawn to t = {t[finite - 1]:.6g}; the states after it are not finite")
+    if frames < shown:
+        notes.append(f"{frames} of {shown} stored states are drawn")
+    return notes
+
+
 def box_of(places: list[np.ndarray]) -> np.ndarray:
     """Corners of the smallest box around all places that are finite."""
     flat = [a.reshape(-1, 3) for a in places]
@@ -205,7 +279,12 @@ def packed(array: np.ndarray, kind: str = "f4") -> dict[str, Any]:
     }
 
 
-def as_json(scene: Scene | None, panels: list[Panel], speed: float | None = None) -> dict[str, Any]:
+def as_json(
+    scene: Scene | None,
+    panels: list[Panel],
+    speed: float | None = None,
+    trail: float = TRAILS["long"],
+) -> dict[str, Any]:
     """All that the page needs, as what JSON knows."""
     found: dict[str, Any] = {"panels": [_panel(panel) for panel in panels], "scene": None}
     if scene is not None:
@@ -216,6 +295,7 @@ def as_json(scene: Scene | None, panels: list[Panel], speed: float | None = None
             "up": list(scene.up),
             "axes": list(scene.axes),
             "speed": speed or scene.speed,
+            "trail": trail if np.isfinite(trail) else None,
         }
     return found
 
@@ -247,6 +327,7 @@ def _panel(panel: Panel) -> dict[str, Any]:
         "log": panel.log,
         "note": panel.note,
         "dashed": [name in panel.dashed for name, _ in panel.curves],
+        "limits": panel.limits and list(panel.limits),
         "t": packed(t, "f8"),
         "y": packed(y, kind),
     }

@@ -11,6 +11,7 @@ import sympy as sp
 
 from taut.errors import InputError
 from taut.march.trajectory import Trajectory
+from taut.show.panels import count
 
 MOVES = 1e-9  # of the largest range of a coordinate: a smaller one is rest
 CURVES = 4  # that have all their points; more of them share those
@@ -66,13 +67,37 @@ class View:
         return found.tolist() or [0]
 
 
-def members(run: Trajectory, most: int) -> tuple[list[Trajectory], str]:
-    """The trajectories to draw, and what to say about it."""
+def chosen_members(run: Trajectory, members: Any) -> list[int]:
+    """Numbers of the trajectories of a batch that are drawn.
+
+    Parameters
+    ----------
+    run : Trajectory
+    members : int or sequence of int
+        How many, evenly spaced, or which.
+    """
+    batch = run.batch or 1
+    if isinstance(members, Sequence | np.ndarray) and not isinstance(members, str):
+        whole = [isinstance(i, int | np.integer) and not isinstance(i, bool) for i in members]
+        if not whole or not all(whole) or not all(-batch <= i < batch for i in members):
+            raise InputError(
+                "there are no such members",
+                expected=f"numbers of trajectories, 0 … {batch - 1}",
+                received=repr(members)[:80],
+            )
+        return list(dict.fromkeys(int(i) % batch for i in members))
+    count("members", members, 1)
+    many = min(int(members), batch)
+    return np.unique(np.linspace(0, batch - 1, many).astype(int)).tolist()
+
+
+def members(run: Trajectory, which: Any) -> tuple[list[Trajectory], list[int], str]:
+    """The trajectories that are drawn, their numbers, and what to say about them."""
+    rows = chosen_members(run, which)
     if run.batch is None:
-        return [run], ""
-    rows = np.unique(np.linspace(0, run.batch - 1, min(most, run.batch)).astype(int))
+        return [run], [0], ""
     said = f"{len(rows)} of {run.batch}" if len(rows) < run.batch else f"{run.batch}"
-    return [run[int(i)] for i in rows], f", {said} trajectories"
+    return [run[i] for i in rows], rows, f"{said} trajectories"
 
 
 def thinned(run: Trajectory, most: int) -> Trajectory:

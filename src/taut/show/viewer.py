@@ -11,7 +11,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from taut.show.scene import Panel, Scene, as_json
+from taut.show.scene import TRAILS, Panel, Scene, as_json
 
 
 @cache
@@ -26,10 +26,14 @@ def head() -> str:
 
 
 def view(
-    scene: Scene | None, panels: list[Panel], name: str = "view", speed: float | None = None
+    scene: Scene | None,
+    panels: list[Panel],
+    name: str = "view",
+    speed: float | None = None,
+    trail: float = TRAILS["long"],
 ) -> str:
     """A viewer, to stand anywhere in the body of a page; `scripts` come after all of them."""
-    data = in_script(as_json(scene, panels, speed))
+    data = in_script(as_json(scene, panels, speed, trail))
     name = escape(name, quote=True)
     return (
         f'<div class="taut-view" data-source="{name}-data" data-autoplay="yes"></div>\n'

@@ -6,7 +6,7 @@ import numpy as np
 
 from taut.errors import InputError
 from taut.march.field_trajectory import FieldTrajectory
-from taut.show.scene import Item, Scene, box_of, rows_of
+from taut.show.scene import Item, Scene, box_of, rows_of, settled, told
 
 COMPONENTS = 3
 HIGH = 0.22  # of the length: half of a lane
@@ -22,7 +22,9 @@ def scene_of(run: FieldTrajectory) -> Scene:
     if finite == 0:
         raise InputError("there is nothing to draw: no state of the run is finite")
     each = sum(2 * len(s) * min(v.shape[2], COMPONENTS) for s, v in lanes.values())
-    rows = rows_of(finite, each)
+    largest = [np.abs(v[:finite]).max(axis=(1, 2)) for _, v in lanes.values()]
+    shown_rows = min(settled(x, run.ending.failed) for x in largest)
+    rows = rows_of(shown_rows, each)
     length = float(run.model.places[-1] - run.model.places[0])
     items, notes = [], []
     for k, (name, (s, values)) in enumerate(lanes.items()):
@@ -37,8 +39,7 @@ def scene_of(run: FieldTrajectory) -> Scene:
             items.append(Item("strand", {"places": places, "colour": component}))
         items.append(_axis(name, s, centre))
         notes.append(f"{name}: the lane is {2 * largest:.3g} high")
-    if len(rows) < len(run.t):
-        notes.append(f"{len(rows)} of {len(run.t)} stored states are drawn")
+    notes += told(run.t, finite, shown_rows, len(rows))
     box = box_of([i.data["places"] for i in items])
     return Scene(run.t[rows], items, box, (0.0, 1.0, 0.0), ("s", ""), notes)
 

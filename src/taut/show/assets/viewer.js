@@ -18,6 +18,7 @@ const tautViews = [];
   const SEGMENTS = 6000;  // of a trail
   const COILS = 9;
   const TRAILS = { none: 0, short: 1.2, long: 8, all: Infinity };  // seconds of playing
+  const ZOOM = 2;  // what a press of + does to the time that curves show
   const SPEEDS = [0.1, 0.2, 0.5, 1, 2, 5, 10];  // times the speed that the scene proposes
 
   // ---- data ------------------------------------------------------------------------------------
@@ -69,6 +70,15 @@ const tautViews = [];
       return x.toExponential(2).replace(/\.?0+e/, "e").replace("e+", "e").replace(/-/g, "−");
     }
     return String(+x.toPrecision(5)).replace("-", "−");
+  }
+
+  function button(text, title, act) {
+    const made = element("button", "", text);
+    made.type = "button";
+    made.title = title;
+    made.setAttribute("aria-label", title);
+    made.addEventListener("click", act);
+    return made;
   }
 
   function element(tag, name, text) {
@@ -345,7 +355,7 @@ const tautViews = [];
       this.items = data.items;
       this.sources = new Map();
       this.labels = [];
-      this.trail = TRAILS.long;
+      this.trail = data.trail === null ? Infinity : data.trail;
       this.speed = data.speed;
       this.time = this.t[0];
       this.scene = new Scene();
@@ -527,7 +537,7 @@ const tautViews = [];
   // ---- curves ----------------------------------------------------------------------------------
 
   class Curves {
-    constructor(holder, panel, seek) {
+    constructor(holder, panel, view) {
       this.t = unpack(panel.t).values;
       const y = unpack(panel.y), many = this.t.length;
       const rows = panel.names.map((_, k) =>
@@ -550,8 +560,9 @@ const tautViews = [];
       this.plot = new Plot({
         width: 300, height: 168, padding: [8, 20, 0, 0],
         scales: {
-          x: { time: false, range: flat ? [this.t[0] - 0.5, this.t[0] + 0.5] : [this.t[0], this.t[many - 1]] },
-          y: panel.log ? { distr: 3, range: decades(rows) } : { range: room },
+          x: { time: false, range: (_, low, high) => flat ? [low - 0.5, high + 0.5] : [low, high] },
+          y: panel.log ? { distr: 3, range: decades(rows) }
+            : { range: (plot, low, high) => (panel.limits && view.whole ? panel.limits : room(plot, low, high)) },
         },
         axes: [
           { ...axis, size: 26, label: "t", labelSize: 14, labelGap: -4, labelFont: "11px system-ui, sans-serif", values: (_, ticks) => ticks.map(number) },
@@ -561,20 +572,33 @@ const tautViews = [];
               : number(x)) },
         ],
         series: [{ label: "t", value: (_, x) => (x === null ? "–" : number(x)) }, ...series],
-        cursor: { drag: { x: false, y: false }, y: false, points: { size: 5 } },
+        cursor: { drag: { x: false, y: false, setScale: false }, bind: { dblclick: () => null },
+          y: false, points: { size: 5 } },
       }, [Array.from(this.t), ...rows], this.holder);
       this.cursor = element("div", "cursor");
       this.plot.over.append(this.cursor);
-      const point = (event) => {
-        const x = event.clientX - this.plot.over.getBoundingClientRect().left;
-        seek(this.plot.posToVal(x, "x"));
-      };
-      this.plot.over.addEventListener("pointerdown", (event) => {
-        this.plot.over.setPointerCapture(event.pointerId);
+      const over = this.plot.over;
+      const under = (event) => this.plot.posToVal(event.clientX - over.getBoundingClientRect().left, "x");
+      const point = (event) => { view.pause(); view.seek(under(event)); };
+      let chosen = false;  // a page that is scrolled past must not zoom: the wheel works after a click
+      over.addEventListener("pointerdown", (event) => {
+        over.setPointerCapture(event.pointerId);
+        chosen = true;
         point(event);
       });
-      this.plot.over.addEventListener("pointermove", (event) => { if (event.buttons) point(event); });
+      over.addEventListener("pointermove", (event) => { if (event.buttons) point(event); });
+      over.addEventListener("pointerleave", () => { chosen = false; });
+      over.addEventListener("wheel", (event) => {
+        if (!chosen) return;
+        event.preventDefault();
+        view.zoom(Math.exp(-event.deltaY / 300), under(event));
+      }, { passive: false });
+      over.addEventListener("dblclick", () => view.zoom(0));
       this.resize();
+    }
+
+    show(first, last) {
+      if (this.t.length > 1) this.plot.setScale("x", { min: first, max: last });
     }
 
     resize() {
@@ -583,7 +607,8 @@ const tautViews = [];
     }
 
     follow(time) {
-      const x = this.plot.valToPos(time, "x");
+      const x = this.plot.valToPos(time, "x"), width = this.plot.over.clientWidth;
+      this.cursor.hidden = x < -1 || x > width + 1;
       this.cursor.style.transform = `translateX(${x.toFixed(2)}px)`;
       if (this.plot.cursor.left === undefined || this.plot.cursor.left < 0) {
         this.plot.setLegend({ idx: moment(this.t, time).frame }, false);
@@ -613,13 +638,17 @@ const tautViews = [];
       this.root = root;
       this.playing = false;
       this.stale = true;
-      const seek = (time) => { this.pause(); this.seek(time); };
       if (data.scene) this.stageWith(data.scene);
-      const holder = element("div", "panels");
-      root.append(holder);
-      this.curves = data.panels.map((panel) => new Curves(holder, panel, seek));
+      this.whole = true;  // whether curves show all of the time
+      const zoom = element("div", "zoom"), holder = element("div", "panels");
+      root.append(zoom, holder);
+      this.curves = data.panels.map((panel) => new Curves(holder, panel, this));
       if (!this.t) this.t = this.curves.length ? this.curves[0].t : new Float64Array([0]);
       this.time = this.t[0];
+      const times = this.curves.map((c) => c.t);
+      this.ends = [Math.min(...times.map((t) => t[0])), Math.max(...times.map((t) => t[t.length - 1]))];
+      if (this.curves.length) this.zoom(0);
+      if (this.ends[1] > this.ends[0]) this.zooming(zoom);
       const again = () => {
         if (this.stage) this.stage.resize();
         this.curves.forEach((c) => c.resize());
@@ -652,16 +681,37 @@ const tautViews = [];
       this.controls();
     }
 
+    // Buttons for the time that curves show.
+    zooming(holder) {
+      holder.append(
+        element("span", "", "time shown"),
+        button("−", "more time (−)", () => this.zoom(1 / ZOOM)),
+        button("+", "less time, more detail (+)", () => this.zoom(ZOOM)),
+        button("all", "all of the time (0, or a double click)", () => this.zoom(0)),
+      );
+    }
+
+    // Show `factor` times less time, so that what is at `around` stays where it is; 0 shows all of it.
+    zoom(factor, around = this.time) {
+      const [first, last] = this.ends, whole = last - first;
+      const [a, b] = this.window || this.ends;
+      const span = factor > 0 ? Math.max((b - a) / factor, 1e-6 * whole) : whole;
+      const centre = Math.min(Math.max(around, a), b), share = b > a ? (centre - a) / (b - a) : 0;
+      this.look(span >= whole ? first : centre - share * span, Math.min(span, whole));
+    }
+
+    // Curves show `span` of time from `start` on, or as near to that as there is a run.
+    look(start, span) {
+      const [first, last] = this.ends, whole = last - first;
+      const begin = Math.min(Math.max(start, first), last - span);
+      this.whole = span >= whole;
+      this.window = this.whole ? this.ends : [begin, begin + span];
+      this.curves.forEach((c) => c.show(...this.window));
+      this.stale = true;
+    }
+
     controls() {
       const bar = element("div", "bar");
-      const button = (text, title, act) => {
-        const made = element("button", "", text);
-        made.type = "button";
-        made.title = title;
-        made.setAttribute("aria-label", title);
-        made.addEventListener("click", act);
-        return made;
-      };
       const choice = (name, options, chosen, act) => {
         const label = element("label", "", `${name} `), made = element("select");
         for (const [text, value] of options) {
@@ -698,8 +748,10 @@ const tautViews = [];
         }),
       );
       if (this.stage && this.stage.items.some((item) => item.kind === "trails")) {
-        bar.append(choice("trail", Object.keys(TRAILS).map((k) => [k, k]), "long", (value) => {
-          this.stage.trail = TRAILS[value];
+        const given = this.stage.trail, names = Object.entries(TRAILS);
+        if (!names.some(([, seconds]) => seconds === given)) names.push([`${number(given)} s`, given]);
+        bar.append(choice("trail", names, given, (value) => {
+          this.stage.trail = Number(value);
           this.stale = true;
         }));
       }
@@ -721,11 +773,14 @@ const tautViews = [];
       const kind = event.target.tagName;
       if (kind === "SELECT" || (kind === "BUTTON" && event.key === " ")) return;  // their own keys
       const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      const zoom = { "+": ZOOM, "=": ZOOM, "-": 1 / ZOOM, "0": 0 }[event.key];
       if (event.key === " ") (this.playing ? this.pause() : this.play());
       else if (step) {
         const frame = moment(this.t, this.time).frame + step;
         this.pause();
         this.seek(this.t[Math.min(Math.max(frame, 0), this.t.length - 1)]);
+      } else if (zoom !== undefined && this.curves.length && !event.ctrlKey && !event.metaKey) {
+        this.zoom(zoom);
       } else return;
       event.preventDefault();
     }
@@ -747,6 +802,10 @@ const tautViews = [];
       if (this.scrubber) {
         this.scrubber.value = last > first ? (this.time - first) / (last - first) : 0;
         this.clock.textContent = `t = ${number(this.time)}`;
+      }
+      if (!this.whole && (this.time < this.window[0] || this.time > this.window[1])) {
+        const span = this.window[1] - this.window[0];  // curves turn the page
+        this.look(this.time - (this.time < this.window[0] ? 0.95 : 0.05) * span, span);
       }
       this.stale = true;
     }

@@ -1,0 +1,98 @@
+"""Beams as solids in a film: faces around their sections, and what colour each has."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from taut.lie import SO3
+from taut.show.scene import Item, between
+
+PALETTE = ("#414487", "#2a788e", "#22a884", "#7ad151", "#e0cb1c")  # as in viewer.js
+LIGHT = np.array([0.35, -0.6, 0.72])  # from where light falls, in (right, away, up)
+DARK = 0.62  # of its colour: what a face in the shadow has
+ALONG = 80  # pieces of a beam that are drawn
+AROUND = 10  # corners of a round section
+
+
+class Solid:
+    """A beam of a scene.
+
+    Parameters
+    ----------
+    item : Item
+        Of kind "beam".
+    basis : ndarray, shape (3, 3)
+        Rows: right, away, up.
+    """
+
+    def __init__(self, item: Item, basis: np.ndarray) -> None:
+        data = item.data
+        many = data["places"].shape[1]
+        nodes = np.unique(np.linspace(0, many - 1, min(many, ALONG + 1)).astype(int))
+        outline = np.array(data["outline"])
+        outline = outline[:, :: max(1, outline.shape[1] // AROUND)]
+        outline = outline[nodes] if len(outline) == many else outline
+        self.local = np.zeros((*outline.shape[:2], 3))
+        self.local[..., [0, 2]] = outline
+        self.places = data["places"][:, nodes]
+        self.turns = data["turns"][:, nodes].astype(float)
+        self.shade = data["shade"][:, nodes].astype(float)
+        self.plain = not data["top"] > 0
+        self.basis = basis
+
+    def faces(self, at: tuple[int, float]) -> tuple[np.ndarray, np.ndarray]:
+        """Corners, shape (faces, 4, 3), and colours, shape (faces, 4), of every face at a moment.
+
+        Parameters
+        ----------
+        at : (int, float)
+            A frame, and the share of the way to the next one.
+        """
+        turns = self._turned(at)
+        ring = between(self.places, at)[:, None] + np.einsum("nij,nkj->nki", turns, self.local)
+        ring = ring @ self.basis.T
+        after = np.roll(ring, -1, axis=1)
+        sides = np.stack([ring[:-1], after[:-1], after[1:], ring[1:]], axis=2)
+        first, last = (_cap(ring[end]) for end in (0, -1))
+        shade = between(self.shade, at)
+        middles = np.repeat(0.5 * (shade[1:] + shade[:-1]), ring.shape[1])
+        ends = np.repeat(shade[[0, -1]], len(first))
+        faces = np.concatenate([sides.reshape(-1, 4, 3), first, last])
+        colours = shades(np.concatenate([middles, ends]))
+        if self.plain:
+            colours = np.broadcast_to(shades(np.zeros(1)), colours.shape).copy()
+        colours[:, :3] *= lit(faces)[:, None]
+        return faces, colours
+
+    def _turned(self, at: tuple[int, float]) -> np.ndarray:
+        """Rotations of the nodes."""
+        frame, share = at
+        turns = self.turns[frame]
+        if share > 0:  # along the shorter way
+            other = self.turns[frame + 1]
+            other = other * np.where(np.sum(turns * other, axis=1) < 0, -1.0, 1.0)[:, None]
+            turns = (1 - share) * turns + share * other
+        return SO3.from_quaternion(turns / np.linalg.norm(turns, axis=1, keepdims=True))
+
+
+def _cap(ring: np.ndarray) -> np.ndarray:
+    """The end of a beam as faces of four corners, two of them the same."""
+    middle = np.broadcast_to(ring[0], ring[1:-1].shape)
+    return np.stack([middle, ring[1:-1], ring[2:], ring[2:]], axis=1)
+
+
+def lit(faces: np.ndarray) -> np.ndarray:
+    """How bright faces are; both sides of a face are lit alike."""
+    normals = np.cross(faces[:, 1] - faces[:, 0], faces[:, 2] - faces[:, 0])
+    sizes = np.linalg.norm(normals, axis=1)
+    toward = np.abs(normals @ LIGHT) / np.where(sizes > 0, sizes, 1.0) / np.linalg.norm(LIGHT)
+    return DARK + (1 - DARK) * toward
+
+
+def shades(values: np.ndarray) -> np.ndarray:
+    """Colours of 0 … 255, shape (…, 4)."""
+    palette = np.array([[int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)] for c in PALETTE])
+    x = np.clip(values / 255.0, 0, 1) * (len(palette) - 1)
+    known = np.arange(len(palette))
+    channels = [np.interp(x, known, palette[:, k]) for k in range(3)]
+    return np.stack([*channels, np.ones_like(x)], axis=-1)
