@@ -20,7 +20,7 @@ demo: $(STAMP) ## see what taut does
 	@$(BIN)/taut demo $(ARGS)
 
 test: $(STAMP) ## run the whole test suite (ARGS='-m "not slow"' for the quick part)
-	@$(BIN)/pytest -n 2 $(ARGS)
+	@$(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
 
 check: $(STAMP) ## formatting, lint, import layers, types
 	@$(BIN)/ruff format --check .

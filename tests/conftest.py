@@ -22,6 +22,18 @@ settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if "CI" in os.environ else "dev"))
 
 
+# What one expensive thing is made for stays with one worker: it is made once, and nobody waits.
+GROUPS = {"papers": "papers", "test_docs_site.py": "site"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        first = item.path.relative_to(here).parts[0] if here in item.path.parents else ""
+        if first in GROUPS:
+            item.add_marker(pytest.mark.xdist_group(GROUPS[first]))
+
+
 def pytest_unconfigure() -> None:
     shutil.rmtree(_CACHE, ignore_errors=True)
 

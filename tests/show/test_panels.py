@@ -189,12 +189,20 @@ class TestDrawings:
         np.testing.assert_allclose(np.hypot(*lines["_curve"].T), 1)
         assert "coordinates" not in titles(run.plot())
 
-    def test_a_flow_has_a_path_in_its_space_but_an_overview_over_time(self):
+    def test_a_flow_has_a_path_in_its_space_and_an_overview_with_a_portrait(self):
         a, b, c = x = sp.symbols("a b c")
         flow = taut.Flow(x, [b * c, -a * c / 2, -a * b])
         run = taut.simulate(flow, q0=[0.2, 1, 0.4], duration=10, step=0.1, method="rk4")
         assert only(run, "path").name == "3d"
-        assert titles(run.plot())[0] == "coordinates"
+        overview = run.plot()
+        assert titles(overview)[:2] == ["phase portrait", "coordinates"]
+        assert overview.axes[0].name == "3d"
+        (line,) = overview.axes[0].lines
+        np.testing.assert_allclose(np.array(line.get_data_3d()).T, run.q)
+        flat = taut.simulate(taut.Flow(x[:2], [b, -a]), q0=[1, 0], duration=1, step=0.1)
+        assert flat.plot().axes[0].name == "rectilinear"
+        single = taut.simulate(taut.Flow(x[:1], [-a]), q0=[1], duration=1, step=0.1)
+        assert titles(single.plot())[0] == "coordinates"
 
 
 class TestPhase:

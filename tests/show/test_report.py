@@ -483,12 +483,17 @@ class TestInTheBrowser:
             return shown()
 
         assert shown() == [0, 20]
-        box = page.locator(".u-over").first.bounding_box()
-        x, y = box["x"] + 0.25 * box["width"], box["y"] + 40
-        page.mouse.move(x, y)
+        curve = page.locator(".u-over").first
+
+        def quarter():
+            curve.scroll_into_view_if_needed()
+            box = curve.bounding_box()
+            return box["x"] + 0.25 * box["width"], box["y"] + 40
+
+        page.mouse.move(*quarter())
         page.mouse.wheel(0, -300)
         assert settled() == [0, 20]  # the page is scrolled, nothing else
-        page.evaluate("window.scrollTo(0, 0)")
+        x, y = quarter()
         page.mouse.click(x, y)
         page.mouse.wheel(0, -300)
         page.wait_for_function("tautViews[0].curves[0].plot.scales.x.max < 20")

@@ -233,7 +233,7 @@ def settled(size: np.ndarray, failed: bool) -> int:
         over = np.flatnonzero(size[:many] > bound)
         if bound == 0.0 or not len(over):
             break
-        many = int(over[0])
+        many = max(int(over[0]), 1)
     return many
 
 
