@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-# Set on import, before any test module imports taut or Matplotlib. Under xdist every worker
-# imports this file for itself and so has a cache of its own.
+# Set on import, before any test module imports taut or Matplotlib. Under xdist workers inherit the
+# cache of the process that starts them: what one has compiled the other need not compile again.
 os.environ["MPLBACKEND"] = "Agg"
-_CACHE = Path(tempfile.mkdtemp(prefix="taut-test-cache-"))
-os.environ["TAUT_CACHE_DIR"] = str(_CACHE)
+_INHERITED = os.environ.get("TAUT_TEST_CACHE")
+_CACHE = Path(_INHERITED or tempfile.mkdtemp(prefix="taut-test-cache-"))
+os.environ["TAUT_TEST_CACHE"] = os.environ["TAUT_CACHE_DIR"] = str(_CACHE)
 
 settings.register_profile("dev", deadline=None, print_blob=True)
 settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True)
@@ -23,19 +24,30 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if "CI" in os.en
 
 
 # What one expensive thing is made for stays with one worker: it is made once, and nobody waits.
-GROUPS = {"papers": "papers", "test_docs_site.py": "site"}
+# Beams that are damped or implicit need loops that take Numba most of a minute.
+GROUPS = {
+    "papers": ("papers",),
+    "site": ("test_docs_site.py",),
+    "beams": (
+        "fields", "reference/test_beams.py", "reference/test_beam_statics.py",
+        "march/test_coupled_run.py", "march/test_damped_run.py", "march/test_implicit_twin.py",
+        "march/test_statics.py", "march/test_field_loads.py",
+    ),
+}  # fmt: skip
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     for item in items:
-        first = item.path.relative_to(here).parts[0] if here in item.path.parents else ""
-        if first in GROUPS:
-            item.add_marker(pytest.mark.xdist_group(GROUPS[first]))
+        place = item.path.as_posix().removeprefix(f"{here.as_posix()}/")
+        for name, members in GROUPS.items():
+            if place.startswith(members):
+                item.add_marker(pytest.mark.xdist_group(name))
 
 
 def pytest_unconfigure() -> None:
-    shutil.rmtree(_CACHE, ignore_errors=True)
+    if _INHERITED is None:
+        shutil.rmtree(_CACHE, ignore_errors=True)
 
 
 @pytest.fixture(scope="session", autouse=True)

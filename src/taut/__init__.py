@@ -72,6 +72,7 @@ if TYPE_CHECKING:
         Drawing,
         Equations,
         Flow,
+        Mechanism,
         System,
         Term,
         coordinates,
@@ -108,8 +109,8 @@ _ROOMS = {
         "lie_symmetries", "noether", "special_values",
     ),
     "taut.model": (
-        "Drawing", "Equations", "Flow", "System", "Term", "coordinates", "momenta", "t",
-        "velocities",
+        "Drawing", "Equations", "Flow", "Mechanism", "System", "Term", "coordinates", "momenta",
+        "t", "velocities",
     ),
 }
 # fmt: on
@@ -131,15 +132,16 @@ _OPEN = (
 
 __all__ = [
     "Adaptive", "Baumgarte", "Beam", "Beams", "Circle", "Comparison", "Composition",
-    "ConstraintError", "Corrected", "Drawing", "End", "EnergyMomentum", "Equations", "Equilibrium",
-    "Event", "ExplicitRK", "Field", "FieldTrajectory", "FileError", "Flow", "GGL", "GaussLobatto",
-    "GeneralizedAlpha", "Hamel", "ImplicitTrapezoid", "InconsistentStart", "InputError",
-    "Interrupted", "Law", "Laws", "LobattoPair", "Method", "ModelError", "Modes", "NoEquilibrium",
-    "Poisson", "PreciseElement", "Projected", "Rattle", "Rectangle", "Scheme", "Section", "Square",
-    "States", "StepError", "Symmetries", "SymplecticEuler", "SymplecticRK", "System", "TautError",
-    "Term", "TimeElement", "Trajectory", "Tube", "UnknownName", "UnstableStep", "Variational",
-    "__version__", "absorbed", "casimirs", "compare", "conserved", "coordinates", "equilibrium",
-    "hojman", "lie_symmetries", "load", "modes", "momenta", "noether", "register", "s", "simulate",
+    "ConstraintError", "Corrected", "Drawing", "End", "EnergyMomentum", "Equations",
+    "Equilibrium", "Event", "ExplicitRK", "Field", "FieldTrajectory", "FileError", "Flow",
+    "GGL", "GaussLobatto", "GeneralizedAlpha", "Hamel", "ImplicitTrapezoid",
+    "InconsistentStart", "InputError", "Interrupted", "Law", "Laws", "LobattoPair", "Mechanism",
+    "Method", "ModelError", "Modes", "NoEquilibrium", "Poisson", "PreciseElement", "Projected",
+    "Rattle", "Rectangle", "Scheme", "Section", "Square", "States", "StepError", "Symmetries",
+    "SymplecticEuler", "SymplecticRK", "System", "TautError", "Term", "TimeElement",
+    "Trajectory", "Tube", "UnknownName", "UnstableStep", "Variational", "__version__",
+    "absorbed", "casimirs", "compare", "conserved", "coordinates", "equilibrium", "hojman",
+    "lie_symmetries", "load", "modes", "momenta", "noether", "register", "s", "simulate",
     "special_values", "t", "velocities",
 ]  # fmt: skip
 

@@ -180,7 +180,8 @@ def cite(run: Any) -> Citations:
     """The references of a run: taut, the method and what it is made of, laws, libraries."""
     version = replace(_known()["taut"], fields={**_known()["taut"].fields, "version": __version__})
     groups = {"taut": (version,), f"the method, {run.method.label}": found(run.method.cited)}
-    if getattr(run, "laws", None) is not None and not run.system.first_order:
+    watched = getattr(run, "laws", None) is not None and not run.system.first_order
+    if watched and not run.system.forced:
         groups["laws of the certificate"] = found([NOETHER])
     groups["built on"] = found(LIBRARIES)
     return Citations(groups)

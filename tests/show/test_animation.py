@@ -11,12 +11,14 @@ import subprocess
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from mpl_toolkits.mplot3d import proj3d
 from PIL import Image
 
 import taut
+from taut.lie import SO3
 from taut.problems import problem
-from taut.show import film
-from taut.show.solid import DARK, Solid, lit
+from taut.show import film, style
+from taut.show.solid import DARK, Solid, lit, shades, turned
 
 needs_ffmpeg = pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="needs the program ffmpeg")
 
@@ -100,6 +102,8 @@ class TestPart:
             ({"trail": -1}, "trail cannot be used"),
             ({"trail": float("nan")}, "trail cannot be used"),
             ({"trail": None}, "trail cannot be used"),
+            ({"trail": 10**400}, "trail cannot be used"),
+            ({"span": (6, 5)}, "ends before it begins"),
         ],
     )
     def test_refused(self, run, options, words):
@@ -208,6 +212,125 @@ class TestFilm:
         page.wait_for_function("tautViews.length === 1")
         assert page.locator("select").nth(1).input_value() == shown
         assert page.evaluate("String(tautViews[0].stage.trail)") == shown
+
+    def test_where_things_are_in_a_film(self):
+        """Rods, springs, trails and the clock, with a basis written by hand: x right, z up."""
+        x, y, z = taut.coordinates("x y z")
+        drawing = taut.Drawing(
+            {"a": (-1, 0, 0), "b": (x, y, z)}, [("a", "b", "rod")], trails=["b"], down="z"
+        )
+        system = taut.System([x, y, z], mass=1, potential=10 * z, drawing=drawing)
+        flown = taut.simulate(system, q0=[0, 0, 0], v0=[1, 2, 3], duration=1, step=0.01)
+        scene = flown.animate().scene
+        assert scene.up == (0, 0, -1)
+        figure, update = film.painted(scene, "flight", pace=0.5, trail=1.0)
+        update(0.73)
+        k = 73
+        right, away, up = np.array([1.0, 0, 0]), np.array([0.0, -1, 0]), np.array([0.0, 0, -1])
+        want = np.array([[right @ q, away @ q, up @ q] for q in flown.q])
+        lines = figure.axes[0].lines
+        (rod,) = [x for x in lines if x.get_linewidth() == 3.0]
+        ends = np.array(rod.get_data_3d())[:, :2].T
+        np.testing.assert_allclose(ends, [[-1, 0, 0], want[k]], atol=1e-12)
+        (trail,) = [x for x in lines if x.get_alpha() == 0.6]
+        np.testing.assert_allclose(
+            np.array(trail.get_data_3d()).T[:-1], want[23 : k + 1], atol=1e-12
+        )
+        texts = [x.get_text() for x in figure.texts]
+        assert "t = 0.73" in texts
+
+    def test_members_have_their_colours_and_what_is_held_has_none(self):
+        given = problem("zg-double")
+        batch = given.simulate(q0=np.array([given.q0] * 3), v0=0, duration=0.1)
+        figure, _ = film.painted(batch.animate().scene)
+        marks = [x for x in figure.axes[0].lines if x.get_linestyle() == "None"]
+        moving = [x.get_color() for x in marks if x.get_marker() == "o"]
+        assert moving == list(style.COLOURS[:3])
+        assert {x.get_color() for x in marks if x.get_marker() == "s"} == {film.STEEL}
+
+    def test_a_film_is_given_all_that_was_asked_for(self, run, tmp_path, monkeypatch):
+        seen = {}
+        monkeypatch.setattr(
+            "taut.show.animation.film", lambda *a, **k: seen.update(k, args=a) or tmp_path
+        )
+        run.animate(tmp_path / "run.gif", title="swing", trail=3, speed=2, fps=25)
+        assert (seen["title"], seen["trail"]) == ("swing", 3.0)
+        assert seen["args"][2:] == (2, 25)
+
+    def test_films_and_pages_say_what_is_enlarged(self):
+        steel = taut.Beam(
+            1, taut.Rectangle(0.02, 0.01), nodes=11, density=7800, young=2e11, poisson=0.3,
+            frame=(1, 0, 0), ends=("clamped", "clamped"), gravity=(0, 0, -9.81),
+        )  # fmt: skip
+        made = taut.simulate(steel, duration=0.002, every=20).animate(magnify=500)
+        assert "500 times as large" in made.html()
+        figure, _ = film.painted(made.scene)
+        assert any("500 times as large" in x.get_text() for x in figure.texts)
+        (beam,) = [x for x in made.scene.items if x.kind == "beam"]
+        assert f"{beam.data['top']:.3g}" in [x.get_text() for x in figure.texts]
+
+    @pytest.mark.parametrize("gravity", [(0, 0, -9.81), (-7, 0, -7)])
+    def test_everything_is_in_the_picture(self, gravity):
+        long = taut.Beam(
+            1, taut.Rectangle(0.02, 0.01), nodes=11, density=7800, young=2e11, poisson=0.3,
+            frame=(1, 0, -0.3), ends=("clamped", "clamped"), gravity=gravity,
+        )  # fmt: skip
+        scene = taut.simulate(long, duration=0.002, every=20).animate().scene
+        figure, _ = film.painted(scene)
+        FigureCanvasAgg(figure).draw()
+        axes = figure.axes[0]
+        (beam,) = [x for x in scene.items if x.kind == "beam"]
+        places = beam.data["places"].reshape(-1, 3) @ film._basis(scene).T
+        x, y, _ = proj3d.proj_transform(*places.T, axes.get_proj())
+        seen = axes.transData.transform(np.column_stack([x, y]))
+        assert (seen > 0).all()
+        assert (seen < [figure.bbox.width, figure.bbox.height]).all()
+        assert np.ptp(seen, axis=0).max() > 0.4 * figure.bbox.height
+
+    def test_gifs_last_as_long_as_they_should(self, run, tmp_path):
+        run.animate(tmp_path / "run.gif", seconds=1, fps=30)
+        with Image.open(tmp_path / "run.gif") as picture:
+            total = 0
+            for k in range(picture.n_frames):
+                picture.seek(k)
+                total += picture.info["duration"]
+        assert total == pytest.approx(1000, abs=40)
+
+    def test_solids_are_where_a_twisted_beam_is(self):
+        """Corners of a tapered rectangle against places and frames of the run, away from axes."""
+        beam = taut.Beam(
+            1, lambda s: taut.Rectangle(0.2 - 0.1 * s, 0.05), nodes=9, density=1000, young=1e6,
+            poisson=0.3, frame=(1, 0, 0), curvature=(1.5, 2, 0.5), ends=("clamped", "free"),
+            gravity=(0, 0, -9.81),
+        )  # fmt: skip
+        bent = taut.simulate(beam, duration=0.2, every=20)
+        scene = bent.animate(magnify=1).scene
+        (item,) = [x for x in scene.items if x.kind == "beam"]
+        basis = film._basis(scene)
+        faces, colours = Solid(item, basis).faces((5, 0.0))
+        outlines = np.array(item.data["outline"])
+        for j in (0, 4, 8):
+            local = np.zeros((4, 3))
+            local[:, [0, 2]] = outlines[j]
+            corners = bent.positions[5, j] + local @ bent.frames[5, j].T
+            want = corners @ basis.T
+            ring = faces[4 * j : 4 * j + 4, 0] if j < 8 else faces[28:32, 3]
+            np.testing.assert_allclose(ring, want, atol=2e-5)
+        ends = faces[-2:].reshape(-1, 3) @ basis
+        assert np.abs(ends - bent.positions[5, -1]).max() < 0.15  # the last cap is at the tip
+        # Colours of the sides, but for the light, are those of the shade there.
+        shade = item.data["shade"][5].astype(float)
+        for j in (0, 6):
+            plain = shades(np.array([(shade[j] + shade[j + 1]) / 2]))[0, :3]
+            found = colours[4 * j, :3]
+            np.testing.assert_allclose(found / found.sum(), plain / plain.sum(), atol=1e-9)
+        np.testing.assert_allclose(shades(np.array([0.0, 255.0]))[:, 0] * 255, [0x41, 0xE0])
+
+    def test_turns_take_the_shorter_way(self):
+        one = SO3.quaternion(SO3.exp(np.array([0, 0, 0.2])))
+        other = -SO3.quaternion(SO3.exp(np.array([0, 0, 0.4])))
+        found = turned(np.array([[one], [other]]), (0, 0.5))
+        np.testing.assert_allclose(found[0], SO3.exp(np.array([0, 0, 0.3])), atol=1e-3)
 
     def test_beams_are_solids(self, beam):
         """Faces around the sections that the run has, each beside the other, coloured."""

@@ -25,8 +25,11 @@ from taut.text import Sheet
 EPS = np.finfo(float).eps
 SAMPLES = 32
 WALK = 0.4  # of a slope: with a wider interval than that it may be a part of a walk
+BROKEN = 1e-3  # of their size: constraints that are off by more are not met to rounding
+LOST = 0.5  # of the largest kinetic energy: an error of the energy that is no small one
 HELD = 1e-6  # change of a law, relative to its terms, from which on it is not held
 NAME = 40  # characters of a quantity that are shown
+LONG_ENOUGH = 100  # steps after which a drift can be told, if the energy is a number
 LONG = 100_000  # steps after which a run counts as long
 
 
@@ -250,39 +253,59 @@ class Certificate(Sheet):
     def _kept(self, which: int) -> str:
         """Verdict on g (0) or on the hidden constraints (1)."""
         value = (self.max_g, self.max_hidden)[which]
-        if value <= self._round_off[which]:
+        if value <= self._round_off[which] and max(self._shares) <= BROKEN:
             return "round-off"
         return "not kept" if self.run.method.keeps_hidden or not which else "not asked for"
 
-    @cached_property
+    @property
     def _round_off(self) -> tuple[float, float]:
-        """What rounding may do to g and to G v + ∂g/∂t, from states spread over the run.
+        """What rounding may do to g and to G v + ∂g/∂t: a hundred times ε, times their sizes."""
+        if self.run.system.c == 0:
+            return 0.0, 0.0
+        (g, _), (hidden, _) = self._sizes
+        return 100 * EPS * float(g.max()), 100 * EPS * float(hidden.max()) + 1e-300
 
-        A hundred times ε, times Σ |summands of g| + Σ |∂g/∂qⱼ| |qⱼ|, and likewise for G v + ∂g/∂t.
+    @property
+    def _shares(self) -> tuple[float, float]:
+        """What part of their size g and G v + ∂g/∂t are where that is large: 1 in a blow-up."""
+        if self.run.system.c == 0:
+            return 0.0, 0.0
+        found = []
+        for size, left in self._sizes:
+            large = size >= 1e-3 * size.max()
+            found.append(float(np.max(left[large] / np.maximum(size[large], 1e-300))))
+        return found[0], found[1]
+
+    @cached_property
+    def _sizes(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Of g and of G v + ∂g/∂t, at states spread over the run: their sizes, and what they are.
+
+        The size is Σ |summands of g| + Σ |∂g/∂qⱼ| |qⱼ|, and likewise for G v + ∂g/∂t.
         """
         run, m = self.run, self.run._mechanics
-        if run.system.c == 0:
-            return 0.0, 0.0
         flat = [x.reshape(-1, run.system.n) for x in (run.q, run.v)]
         times = np.tile(run.t, len(flat[0]) // len(run.t))
         good = np.flatnonzero(np.all(np.isfinite(flat[0]), axis=1))
         rows = good[np.unique(np.linspace(0, len(good) - 1, SAMPLES).astype(int))]
-        g_scale = hidden_scale = 0.0
+        found = []
         for q, v, t in zip(*(x[rows] for x in (*flat, times)), strict=True):
             slopes = abs(m.jacobian(q, t, run._par))
             bends = abs(m.derivative("hidden", "q", t, run._par, q=q, v=v))
-            size = m.apply("size", t, run._par, q=q) + slopes @ abs(q)
-            g_scale = max(g_scale, float(size.max()))
-            hidden_scale = max(hidden_scale, float((slopes @ abs(v) + bends @ abs(q)).max()))
-        return 100 * EPS * g_scale, 100 * EPS * hidden_scale + 1e-300
+            with np.errstate(all="ignore"):  # a run that blows up
+                size = m.apply("size", t, run._par, q=q) + slopes @ abs(q)
+                speed = slopes @ abs(v) + bends @ abs(q)
+                left = np.abs(m.g(q, t, run._par)), np.abs(m.hidden(q, v, t, run._par))
+            found.append([float(np.nanmax(x)) for x in (size, left[0], speed, left[1])])
+        columns = np.nan_to_num(np.array(found).T)
+        return [(columns[0], columns[1]), (columns[2], columns[3])]
 
     def _energy_rows(self) -> list[tuple[str, str, str]]:
         e = self.energy
         if self.run.system.first_order:
             return []
         amount = f"({_percent(e.relative, '+')} ± {_percent(e.relative_half_width)}) % of the band"
-        if np.isinf(e.half_width):
-            amount = "too few steps to tell"
+        if np.isinf(e.half_width) or not np.isfinite(e.band):
+            amount = "too few steps to tell" if self.steps < LONG_ENOUGH else "beyond measure"
         if self.run.system.conservative:
             start = ("energy", f"{self.energy0:.8g}, band {e.band:.1e}", "")
             return [start, ("energy drift", amount, self._energy_verdict())]
@@ -298,10 +321,30 @@ class Certificate(Sheet):
         """Verdict on a law."""
         if w.broken:
             return f"the model does not keep it: {w.broken}"
-        return "round-off" if w.drift.band <= 1e3 * EPS * abs(w.first) else self._verdict(w.drift)
+        if w.drift.band <= 1e3 * EPS * abs(w.first):
+            return "round-off"
+        verdict = self._verdict(w.drift)
+        lost = w.first != 0 and w.largest_change > LOST * abs(w.first)
+        return "not kept" if lost and verdict.startswith(("no drift", "none seen")) else verdict
 
     def _energy_verdict(self) -> str:
-        return self._verdict(self.energy, self._energy_noise)
+        verdict = self._verdict(self.energy, self._energy_noise)
+        if verdict.startswith(("no drift", "none seen")) or not verdict:
+            share = self._lost
+            if share > LOST and self.steps >= LONG_ENOUGH:
+                amount = f"{_percent(share)} % of" if share < 1 else "more than"
+                return f"lost: {amount} the kinetic energy"
+        return verdict
+
+    @cached_property
+    def _lost(self) -> float:
+        """The band of the energy as a share of the largest kinetic energy that is known."""
+        with np.errstate(all="ignore"):
+            kinetic = 0.5 * np.abs(np.sum(self.run.v * self.run.p, axis=-1))
+        known = kinetic[np.isfinite(kinetic)]
+        usual = float(np.quantile(known, 0.9)) if known.size else 0.0
+        band = self.energy.band
+        return band / usual if usual > 0 and np.isfinite(band) else np.inf * (not band <= 0)
 
     @cached_property
     def _energy_noise(self) -> float:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from taut.sketch import Box, beside, flattened, sketch
-from taut.text import counted, table
+from taut.text import table
 
 if TYPE_CHECKING:
     from taut.fields.beam import Beam
     from taut.fields.beams import Beams
-    from taut.fields.loads import Load
+    from taut.fields.loads import Body, Load
     from taut.fields.mesh import Mesh
 
 MOST = 6  # loads that are listed
@@ -52,7 +52,8 @@ def beam_rows(beam: Beam) -> list[tuple[str, str]]:
         ("damping", f"{beam.damping:g}" if beam.damping else ""),
         *((("load" if i == 0 else ""), _load(x)) for i, x in enumerate(beam.loads[:MOST])),
         ("", f"and {len(beam.loads) - MOST} more loads" if len(beam.loads) > MOST else ""),
-        ("bodies", counted(len(beam.bodies), "node") + " with a body" if beam.bodies else ""),
+        *((("body" if i == 0 else ""), _body(x)) for i, x in enumerate(beam.bodies[:MOST])),
+        ("", f"and {len(beam.bodies) - MOST} more bodies" if len(beam.bodies) > MOST else ""),
     ]
     return [row for row in rows if row[1]]
 
@@ -68,6 +69,10 @@ def _load(load: Load) -> str:
     parts = (("force", load.force), ("moment", load.moment))
     words = [f"{name} {_triple(x)}" for name, x in parts if any(e != 0 for e in x)]
     return f"{' and '.join(words) or 'nothing'} {where}" + ", follower" * load.follower
+
+
+def _body(body: Body) -> str:
+    return f"mass {body.inertia[21]:g} at node {body.node}"
 
 
 def _triple(x: Any) -> str:

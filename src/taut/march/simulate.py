@@ -30,13 +30,14 @@ from taut.methods.base import Method
 from taut.methods.catalogue import method_of
 from taut.methods.fields.base import Scheme
 from taut.model.flow import Flow
+from taut.model.mechanism import Mechanism
 from taut.model.system import System
 
 FLOWS = "gauss-lobatto-4"  # "auto" for flows: Gauss' method keeps quadratic integrals
 
 
 def simulate(
-    model: System | Flow | Field | Beam | Beams,
+    model: System | Mechanism | Flow | Field | Beam | Beams,
     *,
     q0: Any = None,
     v0: Any = None,
@@ -59,8 +60,9 @@ def simulate(
 
     Parameters
     ----------
-    model : System, Flow, Field, Beam or Beams
-        A flow starts from ``q0`` alone, and ``run.q`` are its variables.
+    model : System, Mechanism, Flow, Field, Beam or Beams
+        A flow starts from ``q0`` alone, and ``run.q`` are its variables.  A mechanism starts as it
+        was put together, unless ``q0`` or ``v0`` say otherwise.
     q0 : array_like, shape (n,) or (B, n)
         Start; two dimensions run a batch.
     v0, p0 : array_like, shape (n,) or (B, n), or one number
@@ -144,10 +146,15 @@ def simulate(
         model, p0 = model.system, 0.0
         if method == "auto" and tolerance is None:
             method = FLOWS
+    if isinstance(model, Mechanism):
+        begins, v_begins = model.start()
+        q0 = begins if q0 is None else q0
+        v0 = v_begins if v0 is None and p0 is None else v0
+        model = model.system()
     if not isinstance(model, System):
         raise InputError(
             "there is nothing to simulate",
-            expected="a taut.System, Flow, Field, Beam or Beams",
+            expected="a taut.System, Mechanism, Flow, Field, Beam or Beams",
             received=type(model).__name__,
             remedy="several beams are one model: taut.Beams([…])"
             if isinstance(model, list | tuple)

@@ -339,16 +339,21 @@ class Trajectory:
         """Number of trajectories in a batch, ``None`` for a single run."""
         return self.q.shape[0] if self.q.ndim == 3 else None
 
-    def __getitem__(self, index: int) -> Trajectory:
-        """One trajectory of a batch."""
+    def __getitem__(self, index: Any) -> Any:
+        """One trajectory of a batch by its number; a part or a joint of a mechanism by its name."""
         from dataclasses import replace
 
+        if isinstance(index, str):
+            from taut.march.parts import view
+
+            return view(self, index)
         if self.batch is None:
             raise TypeError("a single run has no members; slice its arrays: run.q[i]")
         if not isinstance(index, int | np.integer):
             raise TypeError("a member of a batch has a whole number; slice its arrays: run.q[1:3]")
         if not -self.batch <= index < self.batch:
             raise IndexError(f"there is no trajectory {index} in a batch of {self.batch}")
+        index = int(index)
         end = Ending(
             [self.ending.states[index]],
             self.ending.books[[index]],

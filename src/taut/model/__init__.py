@@ -3,6 +3,7 @@
 from taut.model.drawing import Drawing
 from taut.model.equations import Equations
 from taut.model.flow import Flow
+from taut.model.mechanism import Mechanism
 from taut.model.symbols import coordinates, momenta, t, velocities
 from taut.model.system import System
 from taut.model.terms import Term
@@ -11,6 +12,7 @@ __all__ = [
     "Drawing",
     "Equations",
     "Flow",
+    "Mechanism",
     "System",
     "Term",
     "coordinates",

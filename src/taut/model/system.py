@@ -372,6 +372,7 @@ class System:
         return "lagrangian" if any(x.kind == "lagrangian" for x in self.terms) else "hamiltonian"
 
     flow: Any = None  # the `Flow` that it stands for
+    mechanism: Any = None  # the `Mechanism` that it was made of
 
     @cached_property
     def first_order(self) -> bool:

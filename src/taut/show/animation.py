@@ -94,6 +94,12 @@ def _between(run: Any, span: Any) -> Any:
         raise InputError(
             "the span cannot be read", expected="(first time, last time)", received=repr(span)
         ) from error
+    if first > last:
+        raise InputError(
+            "the span ends before it begins",
+            expected="(first time, last time)",
+            received=f"{first:g} … {last:g}",
+        )
     rows = np.flatnonzero((run.t >= first) & (run.t <= last))
     if not len(rows):
         raise InputError(
@@ -120,11 +126,12 @@ def _trail(trail: Any) -> float:
     """Seconds of playing that trails last."""
     if isinstance(trail, str) and trail in TRAILS:
         return TRAILS[trail]
-    if isinstance(trail, bool | str) or not isinstance(trail, float | int) or not trail >= 0:
+    real = isinstance(trail, float | int | np.number) and not isinstance(trail, bool)
+    if not real or not 0 <= trail < 1e300:  # type: ignore[operator]
         raise InputError(
             "the trail cannot be used",
             expected=", ".join(map(repr, TRAILS)) + ", or seconds ≥ 0",
-            received=repr(trail),
+            received=repr(trail)[:80],
         )
     return float(trail)
 

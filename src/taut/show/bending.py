@@ -13,7 +13,7 @@ from taut.fields.section import Rectangle, Tube
 from taut.march.field_trajectory import FieldTrajectory
 from taut.show import style, waves
 from taut.show.beam_geometry import bodies_of, check_factor, magnification, mesh_of
-from taut.show.errors import blocks
+from taut.show.errors import blocks, drift_line
 from taut.show.scene import Item, Panel, Scene, box_of, rows_of, settled, told
 
 ROUND = 20  # corners of a round section
@@ -32,8 +32,7 @@ def scene_of(run: FieldTrajectory, magnify: str | float = "auto") -> Scene:
     if finite == 0:
         raise InputError("there is nothing to draw: no state of the run is finite")
     mesh = mesh_of(run)
-    gone = np.abs(run.positions[:finite] - run.positions[0]).max(axis=(1, 2))
-    shown = settled(gone, run.ending.failed)
+    shown = shown_of(run)
     rows = rows_of(shown, NUMBERS * mesh.nodes)
     start = mesh.pose[:, :3, 3]
     shift = run.positions[rows] - start
@@ -66,6 +65,13 @@ def scene_of(run: FieldTrajectory, magnify: str | float = "auto") -> Scene:
 def _finite(run: FieldTrajectory) -> int:
     bad = np.flatnonzero(~np.isfinite(run.positions).all(axis=(1, 2)))
     return int(bad[0]) if len(bad) else len(run.t)
+
+
+def shown_of(run: FieldTrajectory) -> int:
+    """How many states there are before beams are nowhere, or blow up."""
+    start = mesh_of(run).pose[:, :3, 3]
+    gone = np.abs(run.positions - run.positions[0]).max(axis=(1, 2))
+    return settled(gone, float(np.ptp(start, axis=0).max()), run.ending.failed)
 
 
 def _up(gravity: np.ndarray) -> tuple[float, float, float]:
@@ -101,7 +107,30 @@ def outlines(beam: Beam, least: float) -> list[list[list[float]]]:
         return [_circle(least)]
     if not callable(section):
         return [_outline(section, least)]
-    return [_outline(section(float(x)), least) for x in beam.places]
+    found = [_outline(section(float(x)), least) for x in beam.places]
+    if len({len(x) for x in found}) > 1:  # of different shapes: all with as many corners
+        found = [_rounded(x) for x in found]
+    return found
+
+
+def _rounded(outline: list[list[float]]) -> list[list[float]]:
+    """The same outline with `ROUND` corners, by angle as those of a circle."""
+    corners = np.array([*outline, outline[0]])
+    if len(outline) == ROUND:
+        return outline
+    found = []
+    for angle in 2 * np.pi * np.arange(ROUND) / ROUND:
+        ray = np.array([np.cos(angle), np.sin(angle)])
+        across = corners @ [-ray[1], ray[0]]
+        along = corners @ ray
+        for k in range(len(outline)):
+            a, b = across[k], across[k + 1]
+            if (a <= 0 < b or b <= 0 < a) and (
+                far := along[k] - a * (along[k + 1] - along[k]) / (b - a)
+            ) > 0:
+                found.append((far * ray).tolist())
+                break
+    return found
 
 
 def _outline(section: Any, least: float) -> list[list[float]]:
@@ -155,7 +184,9 @@ def panels_of(run: FieldTrajectory) -> list[Panel]:
         found += _balance(run)
     if run.mesh is not None:
         found += _momenta(run)
-    return [panel.reined(run.ending.failed) for panel in found]
+    many = len(run.t) if run.mesh is None else shown_of(run)
+    until = float(run.t[many - 1]) if many else np.inf
+    return [panel.reined(until) for panel in found]
 
 
 def _error(run: FieldTrajectory) -> Panel:
@@ -163,15 +194,14 @@ def _error(run: FieldTrajectory) -> Panel:
     curves = [("E − E₀", run.energy - run.energy[0])]
     note, dashed = "", ()
     if drift.band > 0 and drift.relative_half_width <= 1 and not run.ending.failed:
-        span = run.t - 0.5 * (run.t[0] + run.t[-1])
-        curves.append(("drift", float(np.nanmean(curves[0][1])) + drift.slope * span))
+        curves.append(("drift", drift_line(run.t, curves[0][1], drift)))
         note, dashed = f"drift {style.percent(drift)} of the band", ("drift",)
     return Panel("energy error", "E − E₀", run.t, curves, note=note, dashed=dashed)
 
 
 def _balance(run: FieldTrajectory) -> list[Panel]:
     """Nothing for a run of a few steps, which has no blocks."""
-    t, means = blocks(run.books, float(run.t[0]), run.step)
+    t, means = blocks(run.books, run)
     curves = [("means of blocks of steps", means)]
     panel = Panel("energy − work", "E − E₀ − W", t, curves, note="over all steps")
     return [panel] if len(t) else []

@@ -178,7 +178,9 @@ def _check(runs: Mapping[str, Any]) -> None:
     """Whether runs are of the same kind, or an error that says what differs."""
     _check_runs(list(runs.values()))
     if len(runs) < 2:
-        raise InputError("one run has nothing to compare with", expected="two runs or more")
+        raise InputError(
+            "there is nothing to compare", expected="two runs or more", received=len(runs)
+        )
     (first, one), *others = runs.items()
     for label, run in others:
         for what, a, b in zip(_FACTS, _facts(one), _facts(run), strict=True):

@@ -108,13 +108,13 @@ def kept_error(run: Run) -> tuple[np.ndarray, np.ndarray] | None:
     if isinstance(run, FieldTrajectory):
         if _conservative(run):
             return run.t, run.energy - run.energy[0]
-        return blocks(run.books, float(run.t[0]), run.step)
+        return blocks(run.books, run)
     if run.system.first_order:
         changes = law_changes(run, run.certificate.watched)
         return (run.t, _worst(np.fmax.reduce(np.abs(changes)))) if changes else None
     if _conservative(run):
         return run.t, _worst(run.energy - run.energy[..., :1])
-    each = [blocks(books, float(run.t[0]), run.step) for books in run.ending.books]
+    each = [blocks(books, run) for books in run.ending.books]
     return each[0][0], _worst(np.array([means for _, means in each]))
 
 

@@ -90,12 +90,8 @@ def draw_drift(axes: Axes, t: np.ndarray, error: np.ndarray, drift: Drift) -> st
         return ""
     if not drift.relative_half_width <= 1:
         return "too short to tell a drift"
-    span = t - t[0]
-    middle = float(np.nanmean(error)) - drift.slope * float(span.mean())
-    axes.plot(
-        t[[0, -1]], middle + drift.slope * span[[0, -1]], "--", color=style.ORANGE, lw=0.9,
-        label="drift",
-    )  # fmt: skip
+    ends = drift_line(t, error, drift)[[0, -1]]
+    axes.plot(t[[0, -1]], ends, "--", color=style.ORANGE, lw=0.9, label="drift")
     return f"drift {style.percent(drift)} of the band"
 
 
@@ -104,7 +100,7 @@ def draw_books(axes: Axes, books: list[np.ndarray], run: Any) -> None:
     ends = []
     for k, row in enumerate(books):
         colour = style.COLOURS[k % len(style.COLOURS)]
-        t, means = blocks(row, float(run.t[0]), run.step)
+        t, means = blocks(row, run)
         axes.plot(t, means, color=colour, lw=0.9, label="balance", **style.marks(len(t)))
         value = dict(zip(BOOKS, row, strict=False))
         ends += [value["error_min"], value["error_max"]]
@@ -118,8 +114,22 @@ def draw_books(axes: Axes, books: list[np.ndarray], run: Any) -> None:
     style.title(axes, "energy − work", "shaded: all steps")
 
 
-def blocks(books: np.ndarray, start: float, step: float) -> tuple[np.ndarray, np.ndarray]:
-    """Times and means of the blocks of the energy's balance."""
+def blocks(books: np.ndarray, run: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Times and means of the blocks of the energy's balance.
+
+    Blocks are of equal numbers of steps; where steps vary, stored states tell when these were.
+    """
     value = dict(zip(BOOKS, books, strict=False))
     means = books[HEAD : HEAD + int(value["blocks"])]
-    return start + value["block_length"] * step * (np.arange(len(means)) + 0.5), means
+    middle = value["block_length"] * (np.arange(len(means)) + 0.5)
+    if getattr(run.method, "pace", None) is None:
+        return float(run.t[0]) + run.step * middle, means
+    steps = np.minimum(run.every * np.arange(len(run.t)), value["steps"])
+    return np.interp(middle, steps, run.t), means
+
+
+def drift_line(t: np.ndarray, error: np.ndarray, drift: Drift) -> np.ndarray:
+    """The straight line of a drift through the middle of what drifts: its rise over the run."""
+    span = float(t[-1] - t[0]) or 1.0
+    rise = drift.relative * drift.band
+    return float(np.nanmean(error)) + rise * ((t - t[0]) / span - 0.5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from math import ceil
 from pathlib import Path
 from subprocess import CalledProcessError
@@ -11,13 +12,14 @@ from typing import Any
 import numpy as np
 from matplotlib.animation import AbstractMovieWriter, FFMpegWriter, PillowWriter
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from mpl_toolkits.mplot3d import proj3d
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
 from taut.errors import FileError, InputError
 from taut.progress import Progress
 from taut.show import style
 from taut.show.scene import TRAILS, Item, Scene, between
-from taut.show.solid import Solid, shades
+from taut.show.solid import Bodies, Solid, shades
 from taut.show.words import plain
 
 FILMS = (".mp4", ".webm", ".mov", ".gif")
@@ -49,6 +51,7 @@ def film(
     pace : float
         Time of the run per second.
     fps : int
+        A .gif counts in hundredths of a second, so its pictures come as fast as that allows.
     title : str, optional
     trail : float
         Seconds of the film that trails last.
@@ -56,8 +59,9 @@ def film(
         Seconds after which the film ends, 20 if not given.
     progress : None, bool or callable(done, total)
     """
-    writer = _writer(file, fps)
-    times = _times(scene, pace, fps, longest or LONGEST)
+    rate = 100 / max(round(100 / fps), 2) if file.suffix.lower() == ".gif" else fps
+    writer = _writer(file, rate)
+    times = _times(scene, pace, rate, longest or LONGEST)
     with style.styled():
         figure, update = painted(scene, title, pace, trail)
         FigureCanvasAgg(figure)
@@ -80,20 +84,21 @@ def film(
     return file
 
 
-def _writer(file: Path, fps: int) -> AbstractMovieWriter:
+def _writer(file: Path, fps: float) -> AbstractMovieWriter:
     kind = file.suffix.lower()
     if kind == ".gif":
-        return PillowWriter(fps=fps)
+        # Milliseconds are cut to whole ones: a hair slower, so that none is lost to rounding.
+        return PillowWriter(fps=fps * (1 - 1e-9))  # type: ignore[arg-type]
     if not FFMpegWriter.isAvailable():
         raise FileError(
             f"a {kind} film needs the program ffmpeg, which was not found",
             remedy="install it (apt install ffmpeg, brew install ffmpeg), or write .gif or .html",
         )
     extra = ["-pix_fmt", "yuv420p", "-crf", "20"]
-    return FFMpegWriter(fps=fps, codec=CODECS[kind], extra_args=extra)
+    return FFMpegWriter(fps=int(fps), codec=CODECS[kind], extra_args=extra)
 
 
-def _times(scene: Scene, pace: float, fps: int, longest: float) -> np.ndarray:
+def _times(scene: Scene, pace: float, fps: float, longest: float) -> np.ndarray:
     first, last = float(scene.t[0]), float(scene.t[-1])
     seconds = min((last - first) / pace, longest)
     many = max(1, ceil(seconds * fps - 1e-9))
@@ -115,10 +120,12 @@ def painted(
     if title:
         figure.suptitle(plain(title), x=0.03, y=0.97, ha="left", fontsize=10)
     clock = figure.text(0.03, 0.03, "", fontsize=9, color=style.FAINT)
+    said = "; ".join(scene.notes)
+    figure.text(0.97, 0.03, plain(said, 110), fontsize=8, color=style.FAINT, ha="right")
 
     def update(time: float) -> None:
         stage.put(time)
-        clock.set_text(f"t = {time:.4g}")
+        clock.set_text(f"t = {time:.6g}")
 
     update(float(scene.t[0]))
     return figure, update
@@ -130,6 +137,7 @@ class _Stage:
     def __init__(self, scene: Scene, figure: style.Picture, pace: float, trail: float) -> None:
         self.scene, self.figure = scene, figure
         self.tail = trail * pace  # time of the run
+        self.barred = False  # whether there is a bar that says what colours mean
         self.basis = _basis(scene)
         space = not scene.planar
         self.axes: Any = figure.add_axes((0, 0, 1, 1), projection="3d" if space else None)
@@ -139,7 +147,7 @@ class _Stage:
         self.moves = [move for item in scene.items for move in getattr(self, f"_{item.kind}")(item)]
 
     def _frame(self) -> None:
-        corners = self.scene.box @ self.basis.T
+        corners = np.array(list(product(*self.scene.box.T))) @ self.basis.T
         low, high = corners.min(axis=0), corners.max(axis=0)
         middle, half = (low + high) / 2, 0.56 * (high - low)
         half = np.maximum(half, 0.12 * self.scene.size)
@@ -151,15 +159,16 @@ class _Stage:
             return
         for letter, a, b in zip("xyz", middle - half, middle + half, strict=True):
             getattr(self.axes, f"set_{letter}lim")(a, b)
-        self.axes.set_box_aspect(tuple(half), zoom=1.25)
         self.axes.view_init(elev=18, azim=-60)
+        self.axes.set_box_aspect(tuple(half), zoom=1.0)
+        self.axes.set_box_aspect(tuple(half), zoom=_zoom(self.axes, corners))
         for x in np.linspace(middle[0] - half[0], middle[0] + half[0], 7):
             self._floor([x, x], [middle[1] - half[1], middle[1] + half[1]], middle[2] - half[2])
         for y in np.linspace(middle[1] - half[1], middle[1] + half[1], 7):
             self._floor([middle[0] - half[0], middle[0] + half[0]], [y, y], middle[2] - half[2])
 
     def _floor(self, x: list[float], y: list[float], z: float) -> None:
-        self.axes.plot(x, y, [z, z], color=style.PALE, lw=0.5, zorder=0)
+        self.axes.plot(x, y, [z, z], color=style.PALE, lw=0.5, zorder=0, clip_on=False)
 
     # ---- one function for each kind of item, as in viewer.js -----------------------------------
 
@@ -177,9 +186,9 @@ class _Stage:
 
     def _ink(self, item: Item, moves: bool) -> str:
         member = item.data["member"]
-        if member is not None:
-            return style.COLOURS[member % len(style.COLOURS)]
-        return style.INK if moves else STEEL
+        if not moves:
+            return STEEL
+        return style.INK if member is None else style.COLOURS[member % len(style.COLOURS)]
 
     def _line(self, places: np.ndarray, chosen: np.ndarray, **look: Any) -> Callable:
         line = self._new(**look)
@@ -187,7 +196,7 @@ class _Stage:
 
     def _new(self, **look: Any) -> Any:
         empty = [[]] * (2 if self.scene.planar else 3)
-        return self.axes.plot(*empty, **look)[0]
+        return self.axes.plot(*empty, clip_on=False, **look)[0]
 
     def _set(self, line: Any, places: np.ndarray) -> None:
         if self.scene.planar:
@@ -195,8 +204,38 @@ class _Stage:
         else:
             line.set_data_3d(*places.T)
 
+    def _source(self, item: Item) -> np.ndarray:
+        """Places of its own, or those of the points."""
+        if "places" in item.data:
+            return item.data["places"] @ self.basis.T
+        return self.sources[item.data["member"]]
+
+    def _bodies(self, item: Item) -> list[Callable]:
+        solids = Bodies(item, self.basis)
+        made = Poly3DCollection(solids.faces((0, 0.0))[0], linewidths=0.2, clip_on=False)
+        self.axes.add_collection3d(made, autolim=False)
+
+        def move(at: tuple[int, float]) -> None:
+            faces, colours = solids.faces(at)
+            made.set_verts(faces)
+            made.set_facecolor(colours)
+            made.set_edgecolor(colours)
+
+        return [move]
+
+    def _marks(self, item: Item) -> list[Callable]:
+        places = item.data["places"] @ self.basis.T
+        made = []
+        for grounded, mark in ((False, "o"), (True, "s")):
+            chosen = np.flatnonzero(np.array(item.data["grounded"]) == grounded)
+            if len(chosen):
+                ink = STEEL if grounded else style.INK
+                look = {"marker": mark, "ms": 5 if grounded else 3.5, "ls": "none", "zorder": 5}
+                made.append(self._line(places, chosen, color=ink, **look))
+        return made
+
     def _links(self, item: Item) -> list[Callable]:
-        places, look = self.sources[item.data["member"]], item.data["look"]
+        places, look = self._source(item), item.data["look"]
         line = self._new(color=STEEL, lw={"rod": 3.0, "spring": 1.3, "line": 1.2}[look], zorder=3)
         radius = 0.018 * self.scene.size
         gap = np.full((1, 3), np.nan)
@@ -213,11 +252,12 @@ class _Stage:
         return [move]
 
     def _trails(self, item: Item) -> list[Callable]:
-        places = self.sources[item.data["member"]]
+        places = self._source(item)
         member, t = item.data["member"], self.scene.t
         made: list[Callable] = []
         for k, point in enumerate(item.data["points"] if self.tail > 0 else []):
-            ink = style.COLOURS[(k if member is None else member) % len(style.COLOURS)]
+            own = item.data["inks"][k] if "inks" in item.data else k if member is None else member
+            ink = style.COLOURS[own % len(style.COLOURS)]
             line = self._new(color=ink, lw=1.0, alpha=0.6, zorder=2)
 
             def move(at: tuple[int, float], line: Any = line, point: int = point) -> None:
@@ -237,9 +277,10 @@ class _Stage:
 
     def _beam(self, item: Item) -> list[Callable]:
         solid = Solid(item, self.basis)
-        if item.data["top"] > 0 and not self.figure.images:
+        if item.data["top"] > 0 and not self.barred:
+            self.barred = True
             _bar(self.figure, item.data["top"])
-        made = Poly3DCollection(solid.faces((0, 0.0))[0], linewidths=0.2)
+        made = Poly3DCollection(solid.faces((0, 0.0))[0], linewidths=0.2, clip_on=False)
         self.axes.add_collection3d(made, autolim=False)
 
         def move(at: tuple[int, float]) -> None:
@@ -263,6 +304,15 @@ class _Stage:
         share = 0.0 if last else float((time - t[frame]) / (t[frame + 1] - t[frame]))
         for move in self.moves:
             move((frame, min(max(share, 0.0), 1.0)))
+
+
+def _zoom(axes: Any, corners: np.ndarray) -> float:
+    """So that all corners are seen, and as large as can be."""
+    x, y, _ = proj3d.proj_transform(*corners.T, axes.get_proj())
+    seen = axes.transData.transform(np.column_stack([x, y]))
+    whole = axes.figure.bbox
+    half = np.array([whole.width, whole.height]) / 2
+    return float(min(1.6, 0.92 * np.min(half / np.abs(seen - half).max(axis=0))))
 
 
 def _bar(figure: style.Picture, top: float) -> None:

@@ -53,7 +53,7 @@ def formula(expression: sp.Expr, dotted: dict[sp.Symbol, sp.Symbol] | None = Non
     """
     if expression.count_ops() > LONG:
         return f"<mtext>{escape(str(expression)[:LONG])} …</mtext>"
-    return str(_Printer(dotted or {}).doprint(expression))
+    return str(_Printer(dotted or {}).doprint(expression)).replace("<mo>-</mo>", "<mo>−</mo>")
 
 
 def _tame(symbol: sp.Symbol) -> sp.Symbol:

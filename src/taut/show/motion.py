@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,12 @@ import sympy as sp
 from taut.errors import InputError
 from taut.march.trajectory import Trajectory
 from taut.model.drawing import Drawing
-from taut.show import style
-from taut.show.errors import blocks
+from taut.show import bodies, style
+from taut.show.curves import law_changes
+from taut.show.errors import blocks, drift_line
+from taut.show.frames import part_of, rows_shown, shown_of
 from taut.show.geometry import down_of, drawing_of, points_of
-from taut.show.scene import Item, Panel, Scene, box_of, rows_of, settled, told
+from taut.show.scene import Item, Panel, Scene, box_of
 from taut.show.view import members as members_of
 
 MEMBERS = 6  # trajectories of a batch that are drawn
@@ -35,6 +36,8 @@ def scene_of(run: Trajectory, members: Any = MEMBERS) -> Scene:
     members : int or sequence of int
         How many trajectories of a batch are drawn, or which.
     """
+    if run.system.mechanism is not None:
+        return bodies.scene_of(run, members)
     drawing = drawing_of(run.system)
     if drawing is None:
         raise InputError(
@@ -43,35 +46,16 @@ def scene_of(run: Trajectory, members: Any = MEMBERS) -> Scene:
             received=", ".join(s.name for s in run.system.coordinates[:8]),
             remedy=REMEDY,
         )
-    runs, _, words = members_of(run, members)
-    finite = min(_finite(one) for one in runs)
-    if finite == 0:
-        raise InputError("there is nothing to draw: no state of the run is finite")
-    shown = min(_settled(one, finite) for one in runs)
-    rows = rows_of(shown, len(runs) * drawing.dimension * len(drawing.points) + 2)
-    notes = [f"{words} are drawn"] if len(runs) < (run.batch or 1) else []
-    notes += told(run.t, finite, shown, len(rows))
+    runs, numbers, words = members_of(run, members)
+    rows, ends, notes = rows_shown(run, runs, numbers, drawing.dimension * len(drawing.points))
+    if len(runs) < (run.batch or 1):
+        notes.insert(0, f"{words} are drawn")
     items = [Item("curve", {"places": curve_places(c, run)}) for c in drawing.curves]
-    for k, one in enumerate(runs):
-        items += _member(drawing, _part(one, rows), k if len(runs) > 1 else None)
+    for k, (one, end) in enumerate(zip(runs, ends, strict=True)):
+        part = part_of(one, np.minimum(rows, end - 1))
+        items += _member(drawing, part, k if len(runs) > 1 else None)
     box = box_of([i.data["places"] for i in items if "places" in i.data])
     return Scene(run.t[rows], items, box, _up(drawing, run), _axes(drawing), notes)
-
-
-def _finite(run: Trajectory) -> int:
-    """How many states there are before the first that is not finite."""
-    bad = np.flatnonzero(~np.isfinite(run.q).all(axis=1))
-    return int(bad[0]) if len(bad) else len(run.t)
-
-
-def _settled(run: Trajectory, finite: int) -> int:
-    """How many of the finite states there are before the run blows up."""
-    gone = np.abs(run.q[:finite] - run.q[0]).max(axis=1)
-    return settled(gone, run.failed_at is not None)
-
-
-def _part(run: Trajectory, rows: np.ndarray) -> Trajectory:
-    return replace(run, t=run.t[rows], q=run.q[rows], v=run.v[rows], p=run.p[rows])
 
 
 def _member(drawing: Drawing, run: Trajectory, member: int | None) -> list[Item]:
@@ -180,7 +164,9 @@ def panels_of(run: Trajectory, drawn: bool = True, members: Any = MEMBERS) -> li
         found += _laws(run)
         if 0 < system.c <= LARGE:
             found.append(_multipliers(run))
-    return [panel.reined(run.failed_at is not None) for panel in found]
+    ends = [shown_of(one) for one in runs]
+    until = float(run.t[max(ends) - 1]) if max(ends) else np.inf
+    return [panel.reined(until) for panel in found]
 
 
 def _coordinates(runs: list[Trajectory], numbers: list[int]) -> Panel:
@@ -211,30 +197,30 @@ def _energy(runs: list[Trajectory], numbers: list[int]) -> Panel:
     if conserved and len(runs) == 1 and run.failed_at is None:
         drift = run.certificate.energy
         if drift.band > 0 and drift.relative_half_width <= 1:
-            middle = float(np.nanmean(curves[0][1]))
-            span = run.t - 0.5 * (run.t[0] + run.t[-1])
-            curves.append(("drift", middle + drift.slope * span))
+            curves.append(("drift", drift_line(run.t, curves[0][1], drift)))
             note, dashed = f"drift {style.percent(drift)} of the band", ("drift",)
     return Panel(title, "H − H₀", run.t, curves, note=note, dashed=dashed)
 
 
 def _balance(runs: list[Trajectory], numbers: list[int]) -> list[Panel]:
     """E − E₀ − work, as the books have it of all steps; nothing for a run of a few steps."""
-    found = [blocks(r.ending.books[0], float(r.t[0]), r.step) for r in runs]
-    many = min(len(means) for _, means in found)
-    if many == 0:
+    found = [blocks(r.ending.books[0], r) for r in runs]
+    times = max((t for t, _ in found), key=lambda t: t[-1] if len(t) else -np.inf)
+    if not len(times):
         return []
     names = [f"trajectory {k}" for k in numbers] if len(runs) > 1 else ["means of blocks of steps"]
-    curves = [(name, means[:many]) for name, (_, means) in zip(names, found, strict=True)]
-    t = found[0][0][:many]
-    return [Panel("energy − work", "E − E₀ − W", t, curves, note="over all steps")]
+    curves = [
+        (name, np.interp(times, t, y, right=np.nan) if len(t) else np.full(len(times), np.nan))
+        for name, (t, y) in zip(names, found, strict=True)
+    ]
+    return [Panel("energy − work", "E − E₀ − W", times, curves, note="over all steps")]
 
 
 def _residuals(runs: list[Trajectory]) -> Panel:
     curves = []
     hidden = "|G q̇ + ∂g/∂t|" if runs[0].system.rheonomic else "|G q̇|"
     for name, label in (("constraints", "|g|"), ("hidden", hidden)):
-        largest = np.max([np.abs(getattr(run, name)).max(axis=-1) for run in runs], axis=0)
+        largest = np.fmax.reduce([np.abs(getattr(run, name)).max(axis=-1) for run in runs])
         curves.append((label, np.where(largest > 0, largest, np.nan)))
     return Panel("constraints", "largest residual", runs[0].t, curves, log=True)
 
@@ -243,9 +229,10 @@ def _laws(run: Trajectory) -> list[Panel]:
     laws = run.certificate.watched[:CURVES]
     if not laws:
         return []
-    values = run.evaluate_all([law.expression for law in laws])
-    curves = [(law.name, x - x[0]) for law, x in zip(laws, values, strict=True)]
-    return [Panel("conserved quantities", "I − I₀", run.t, curves)]
+    changes = law_changes(run, laws)
+    curves = [(law.name, x) for law, x in zip(laws, changes, strict=True)]
+    note = "against the size of their terms"
+    return [Panel("conserved quantities", "(I − I₀)/‖I‖", run.t, curves, note=note)]
 
 
 def _multipliers(run: Trajectory) -> Panel:

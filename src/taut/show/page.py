@@ -18,7 +18,7 @@ from taut.text import Sheet
 _BELOW = re.compile(r"(?<=\w)_(?:\{([^}]*)\}|(\w)\b)")
 GOOD = ("round-off", "no drift", "symplectic", "met", "stable", "conserved", "reversible")
 OPEN = ("not kept exactly", "not asked", "not checked")
-BAD = ("drifts", "not ", "missed", "beyond", "some corrections")
+BAD = ("drifts", "not ", "lost", "missed", "beyond", "some corrections")
 SENTENCE = 40  # characters from which on a cell is more than a number or a name
 PACKAGES = ("numpy", "sympy", "casadi", "llvmlite", "numba", "matplotlib")
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from taut.errors import InputError
 from taut.march.trajectory import Trajectory
 from taut.show import curves, paths, portraits
+from taut.show.frames import part_of, shown_of
 from taut.show.panels import SQUARE, Panel, Tile, count, figure_of, into, named, present
 from taut.show.view import View, members as chosen, thinned
 
@@ -41,11 +44,16 @@ def plot(
     count("points", points, 10)
     _check(panels, down, of, when)
     runs, _, which = chosen(run, members)
+    ends = [max(shown_of(one), 1) for one in runs]
+    cut = ""
+    if max(ends) < len(run.t):
+        cut = f"drawn to t = {run.t[max(ends) - 1]:.6g}"
+        runs = [part_of(one, np.arange(max(ends))) for one in runs]
     view = View(run, runs, down, of, when, points)
     tiles = named(PANELS, panels, view) if panels else _overview(view)
     if axes is not None:
         return into(axes, tiles)
-    words = (run.method.label, f"step {run.step:g}", which, run.ended_early)
+    words = (run.method.label, f"step {run.step:g}", which, run.ended_early, cut)
     heading = ", ".join(filter(None, words)) if title is None else title
     return figure_of(tiles, heading)
 

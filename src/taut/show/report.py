@@ -171,10 +171,13 @@ def _settings(run: Run) -> list[tuple[str, str]]:
 
 def _start(page: Page, run: Run) -> None:
     """Where a single run of a system began, where that can be read at a glance."""
-    if isinstance(run, FieldTrajectory) or run.batch is not None or run.system.n > STARTS:
+    if isinstance(run, FieldTrajectory) or run.system.n > STARTS:
         return
+    one: Trajectory = run if run.batch is None else run[0]
+    if run.batch is not None:
+        page.text(f"The start of the first of {run.batch} trajectories:")
     system = run.system
-    states = [run.q[0]] if system.first_order else [run.q[0], run.v[0]]
+    states = [one.q[0]] if system.first_order else [one.q[0], one.v[0]]
     names = ("at the start", "x") if system.first_order else ("at the start", "q", "q̇")
     rows = [
         (s.name, *(f"{float(x[i])!r}" for x in states)) for i, s in enumerate(system.coordinates)
@@ -212,11 +215,9 @@ def _model(page: Page, run: Run) -> None:
         page.items(f"{t.instances} × {t.kind}" for t in system.terms)
         return
     dotted = dict(zip(system.velocities, system.coordinates, strict=True))
-    rows = [
-        ("L" if term.kind == "lagrangian" else "H", formula(term.expressions[0], dotted))
-        for term in system.terms
-        if term.kind in ("lagrangian", "hamiltonian")
-    ]
+    rates = dotted if system.form == "lagrangian" else {}
+    letter = "L" if system.form == "lagrangian" else "H"
+    rows = [(letter, formula(system.energy_function, rates))]
     named = zip(system.constraint_names, system.constraints, strict=True)
     rows += [(f"constraint {name}", formula(e) + "<mo>=</mo><mn>0</mn>") for name, e in named]
     rows += [
@@ -255,9 +256,9 @@ def writable(path: str | Path, endings: tuple[str, ...]) -> Path:
 
 
 def written(text: str, file: Path) -> Path:
-    """Write a page."""
+    """Write a page; what is no character becomes a question mark."""
     try:
-        file.write_text(text, encoding="utf-8")
+        file.write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
         raise FileError(
             f"{file} cannot be written", received=error.strerror or str(error)

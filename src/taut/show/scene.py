@@ -17,12 +17,16 @@ from taut.show import style
 
 NUMBERS = 1_500_000  # of all items over all frames: some 6 MB
 FRAMES = 120_000
+SAMPLES = 12_000  # of all curves in one panel, on a linear axis
 HIGHS = 1500  # samples of a curve on a logarithmic axis
 SINGLE = 1e37  # what single precision can hold
 FAST = 0.6  # sizes of the scene that a point moves by in a second of playing
 SEEN = (0.1, 2.5)  # of those: what is well seen as it is
-GROWN = {False: 1e8, True: 100.0}  # of its median (of a run that failed): what has blown up
+GROWN = 100.0  # times its usual size: what has blown up, in a run that failed
+BEYOND = 1e9  # and in a run that did not
+SHOWN = 20.0  # times its usual size: how much of a blow-up is drawn
 TRAILS = {"none": 0.0, "short": 1.2, "long": 8.0, "all": np.inf}  # seconds of playing
+MOVING = ("points", "beam", "strand", "bodies")  # kinds of items whose motion sets the pace
 FAR = 1000  # sizes of the scene: from there on places are told from its middle
 
 
@@ -33,7 +37,7 @@ class Item:
     Attributes
     ----------
     kind : str
-        The painter: "points", "links", "trails", "curve", "strand" or "beam".
+        The painter: "points", "links", "trails", "curve", "strand", "beam", "bodies" or "marks".
     data : dict
         Strings, numbers, lists, and arrays whose first axis is the frame, or has length 1.
     """
@@ -69,19 +73,20 @@ class Panel:
     dashed: tuple[str, ...] = ()
     limits: tuple[float, float] | None = None
 
-    def reined(self, failed: bool) -> Panel:
-        """The panel, its axis made for what comes before a curve blows up, if one does."""
+    def reined(self, until: float) -> Panel:
+        """The panel, its axis made for what comes up to a time, if the curves go far beyond it."""
+        rows = self.t <= until
         values = np.array([y for _, y in self.curves])
-        if self.log or not len(self.t) or not values.size:
+        if not values.size or rows.all() or not np.isfinite(values[:, rows]).any():
             return self
-        size = np.nanmax(np.abs(values), axis=0, initial=0.0)
-        shown = settled(size, failed)
-        if shown == len(size) or shown == 0:
-            return self
-        part = values[:, :shown]
+        part = values[:, rows]
         low, high = float(np.nanmin(part)), float(np.nanmax(part))
+        top = float(np.max(np.abs(values), where=np.isfinite(values), initial=0.0))
+        if top <= GROWN * max(abs(low), abs(high)):
+            return self
+        if self.log:
+            return replace(self, limits=(max(low, 1e-17), 10 * high), note=f"goes on to {top:.1e}")
         room = 0.07 * (high - low) or 0.1 * abs(low) or 1e-16
-        top = np.max(size, where=np.isfinite(size), initial=0.0)
         said = f"goes on to {top:.1e}"
         note = f"{self.note}; {said}" if self.note else said
         return replace(self, limits=(low - room, high + room), note=note)
@@ -130,7 +135,7 @@ class Scene:
 
     def moved(self) -> np.ndarray:
         """Places of everything that moves, shape (F, P, 3)."""
-        found = [i.data["places"] for i in self.items if i.kind in ("points", "beam", "strand")]
+        found = [i.data["places"] for i in self.items if i.kind in MOVING]
         many = [a for a in found if len(a) == len(self.t)]
         return np.concatenate(many, axis=1) if many else np.zeros((len(self.t), 0, 3))
 
@@ -171,8 +176,8 @@ def rows_of(many: int, each: int) -> np.ndarray:
     return np.unique(np.append(np.arange(0, many, max(stride, 1)), many - 1))
 
 
-def banded(t: np.ndarray, y: np.ndarray, points: int = 6000) -> tuple[np.ndarray, np.ndarray]:
-    """Samples of several curves at common times that keep the extremes of each.
+def banded(t: np.ndarray, y: np.ndarray, points: int = SAMPLES) -> tuple[np.ndarray, np.ndarray]:
+    """Some of the samples of several curves, among them the extremes of each at their own times.
 
     Parameters
     ----------
@@ -183,27 +188,22 @@ def banded(t: np.ndarray, y: np.ndarray, points: int = 6000) -> tuple[np.ndarray
     Returns
     -------
     t, y : ndarray, shapes (≤ points,), (curves, ≤ points)
-        Two samples per interval, the lowest and the highest value in the order they come.
+        Of each of equal intervals the lowest and the highest state of every curve; first and last.
     """
     if len(t) <= points:
         return t, y
-    edges = np.linspace(0, len(t), points // 2 + 1).astype(int)
-    starts = edges[:-1]
-    low, high = np.fmin.reduceat(y, starts, axis=1), np.fmax.reduceat(y, starts, axis=1)
-    found = np.empty((len(y), 2 * len(starts)))
-    for k, curve in enumerate(y):
-        for i, (a, b) in enumerate(zip(starts, edges[1:], strict=True)):
-            part = curve[a:b]
-            if np.isnan(part).all():
-                found[k, 2 * i : 2 * i + 2] = np.nan
-                continue
-            rising = np.nanargmin(part) <= np.nanargmax(part)
-            pair = (low[k, i], high[k, i])
-            found[k, 2 * i : 2 * i + 2] = pair if rising else pair[::-1]
-    times = np.empty(2 * len(starts))
-    times[0::2], times[1::2] = t[starts], t[(starts + edges[1:]) // 2]
-    times[-1] = t[-1]
-    return times, found
+    bands = max((points - 2) // (2 * len(y)), 1)
+    edges = np.linspace(0, len(t), bands + 1).astype(int)
+    width = int(np.diff(edges).max())
+    index = np.minimum(edges[:-1, None] + np.arange(width), edges[1:, None] - 1)
+    chosen = [np.array([0, len(t) - 1])]
+    for curve in y:
+        part = curve[index]
+        for worst, find in ((np.inf, np.argmin), (-np.inf, np.argmax)):
+            at = find(np.where(np.isnan(part), worst, part), axis=1)
+            chosen.append(index[np.arange(bands), at])
+    rows = np.unique(np.concatenate(chosen))
+    return t[rows], y[:, rows]
 
 
 def between(values: np.ndarray, at: tuple[int, float]) -> np.ndarray:
@@ -216,25 +216,31 @@ def between(values: np.ndarray, at: tuple[int, float]) -> np.ndarray:
     return (1 - share) * values[frame] + share * values[frame + 1]
 
 
-def settled(size: np.ndarray, failed: bool) -> int:
-    """How many of the first states are finite and have not blown up.
+def settled(size: np.ndarray, reach: float, failed: bool) -> int:
+    """How many of the first states are finite and come before a blow-up.
+
+    A run that failed has blown up where it has gone a hundred times as far as ever in its first
+    half; any other one only if it goes beyond all measure by the end.
 
     Parameters
     ----------
     size : ndarray, shape (N,)
-        How far each state has gone.
+        How far each state has gone from the first.
+    reach : float
+        The size of what moves, at the start.
     failed : bool
-        Whether the run failed: what has grown before that is then no part of the motion.
     """
     bad = np.flatnonzero(~np.isfinite(size))
     many = int(bad[0]) if len(bad) else len(size)
-    while many > 1:
-        bound = GROWN[failed] * float(np.median(size[:many]))
-        over = np.flatnonzero(size[:many] > bound)
-        if bound == 0.0 or not len(over):
-            break
-        many = max(int(over[0]), 1)
-    return many
+    usual = max(reach, float(np.max(size[: (many + 1) // 2], initial=0.0)))
+    largest = float(np.max(size[:many], initial=0.0))
+    if usual == 0.0 or not largest > (GROWN if failed else BEYOND) * usual:
+        return many
+    if reach == 0.0 and not failed:  # what began at rest may well move
+        return many
+    begun = float(np.max(size[: max(many // 50, 8)]))  # before it grew, as far as one can tell
+    usual = max(reach, min(begun, 1e4 * reach)) if reach > 0 else begun or usual
+    return max(int(np.flatnonzero(size[:many] > SHOWN * usual)[0]), 1)
 
 
 def told(t: np.ndarray, finite: int, shown: int, frames: int) -> list[str]:

@@ -1,10 +1,12 @@
-"""Beams as solids in a film: faces around their sections, and what colour each has."""
+"""Beams and bodies as solids in a film: their faces, and what colour each has."""
 
 from __future__ import annotations
 
 import numpy as np
+from matplotlib.colors import to_rgba
 
 from taut.lie import SO3
+from taut.show import style
 from taut.show.scene import Item, between
 
 PALETTE = ("#414487", "#2a788e", "#22a884", "#7ad151", "#e0cb1c")  # as in viewer.js
@@ -12,6 +14,7 @@ LIGHT = np.array([0.35, -0.6, 0.72])  # from where light falls, in (right, away,
 DARK = 0.62  # of its colour: what a face in the shadow has
 ALONG = 80  # pieces of a beam that are drawn
 AROUND = 10  # corners of a round section
+ROUND = 16  # corners of a round body
 
 
 class Solid:
@@ -48,7 +51,7 @@ class Solid:
         at : (int, float)
             A frame, and the share of the way to the next one.
         """
-        turns = self._turned(at)
+        turns = turned(self.turns, at)
         ring = between(self.places, at)[:, None] + np.einsum("nij,nkj->nki", turns, self.local)
         ring = ring @ self.basis.T
         after = np.roll(ring, -1, axis=1)
@@ -64,15 +67,71 @@ class Solid:
         colours[:, :3] *= lit(faces)[:, None]
         return faces, colours
 
-    def _turned(self, at: tuple[int, float]) -> np.ndarray:
-        """Rotations of the nodes."""
-        frame, share = at
-        turns = self.turns[frame]
-        if share > 0:  # along the shorter way
-            other = self.turns[frame + 1]
-            other = other * np.where(np.sum(turns * other, axis=1) < 0, -1.0, 1.0)[:, None]
-            turns = (1 - share) * turns + share * other
-        return SO3.from_quaternion(turns / np.linalg.norm(turns, axis=1, keepdims=True))
+
+class Bodies:
+    """The rigid bodies of a scene: boxes, cylinders and balls.
+
+    Parameters
+    ----------
+    item : Item
+        Of kind "bodies".
+    basis : ndarray, shape (3, 3)
+        Rows: right, away, up.
+    """
+
+    def __init__(self, item: Item, basis: np.ndarray) -> None:
+        data = item.data
+        self.places, self.turns = data["places"], data["turns"].astype(float)
+        self.basis = basis
+        looks = zip(data["looks"], data["sizes"], strict=True)
+        shapes = [np.array(size) * _unit(look) for look, size in looks]
+        self.owner = np.repeat(np.arange(len(shapes)), [len(x) for x in shapes])
+        self.local = np.concatenate(shapes)
+        inks = [to_rgba(style.COLOURS[k % len(style.COLOURS)]) for k in data["inks"]]
+        self.inks = np.array(inks)[self.owner]
+
+    def faces(self, at: tuple[int, float]) -> tuple[np.ndarray, np.ndarray]:
+        """Corners, shape (faces, 4, 3), and colours, shape (faces, 4), of all faces."""
+        turns = turned(self.turns, at)[self.owner]
+        places = between(self.places, at)[self.owner]
+        faces = places[:, None] + np.einsum("fij,fkj->fki", turns, self.local)
+        faces = faces @ self.basis.T
+        colours = self.inks.copy()
+        colours[:, :3] *= lit(faces)[:, None]
+        return faces, colours
+
+
+def _unit(look: str) -> np.ndarray:
+    """Faces of a box, cylinder (along the third axis) or ball of size 1, shape (faces, 4, 3)."""
+    if look == "box":
+        square = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) / 2
+        found = []
+        for axis in range(3):
+            for side in (-0.5, 0.5):
+                found.append(np.insert(square, axis, side, axis=1))
+        return np.array(found)
+    rings = np.array([-0.5, 0.5]) if look == "cylinder" else np.linspace(-np.pi / 2, np.pi / 2, 9)
+    radii = np.full(2, 0.5) if look == "cylinder" else 0.5 * np.cos(rings)
+    heights = rings if look == "cylinder" else 0.5 * np.sin(rings)
+    angle = 2 * np.pi * np.arange(ROUND) / ROUND
+    around = np.stack([np.cos(angle), np.sin(angle), np.zeros(ROUND)], axis=1)
+    ring = radii[:, None, None] * around + heights[:, None, None] * [0, 0, 1]
+    after = np.roll(ring, -1, axis=1)
+    sides = np.stack([ring[:-1], after[:-1], after[1:], ring[1:]], axis=2).reshape(-1, 4, 3)
+    if look == "ball":
+        return sides
+    return np.concatenate([sides, _cap(ring[0]), _cap(ring[-1])])
+
+
+def turned(turns: np.ndarray, at: tuple[int, float]) -> np.ndarray:
+    """Rotations at a moment, from quaternions of frames that need not be of length one."""
+    frame, share = at
+    here = turns[frame]
+    if share > 0:  # along the shorter way
+        other = turns[frame + 1]
+        other = other * np.where(np.sum(here * other, axis=1) < 0, -1.0, 1.0)[:, None]
+        here = (1 - share) * here + share * other
+    return SO3.from_quaternion(here / np.linalg.norm(here, axis=1, keepdims=True))
 
 
 def _cap(ring: np.ndarray) -> np.ndarray:

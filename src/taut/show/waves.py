@@ -22,13 +22,17 @@ def scene_of(run: FieldTrajectory) -> Scene:
     if finite == 0:
         raise InputError("there is nothing to draw: no state of the run is finite")
     each = sum(2 * len(s) * min(v.shape[2], COMPONENTS) for s, v in lanes.values())
-    largest = [np.abs(v[:finite]).max(axis=(1, 2)) for _, v in lanes.values()]
-    shown_rows = min(settled(x, run.ending.failed) for x in largest)
+    shown_rows = min(
+        settled(np.abs(v).max(axis=(1, 2)), float(np.abs(v[0]).max()), run.ending.failed)
+        for _, v in lanes.values()
+    )
     rows = rows_of(shown_rows, each)
     length = float(run.model.places[-1] - run.model.places[0])
     items, notes = [], []
     for k, (name, (s, values)) in enumerate(lanes.items()):
-        shown = values[rows][..., :COMPONENTS]
+        moved = np.ptp(values[:shown_rows], axis=(0, 1))
+        chosen = sorted(np.argsort(-moved, kind="stable")[:COMPONENTS].tolist())
+        shown = values[rows][..., chosen]
         largest = float(np.abs(shown).max())
         centre = -2.4 * HIGH * length * k
         scale = HIGH * length / largest if largest > 0 else 0.0
@@ -38,7 +42,10 @@ def scene_of(run: FieldTrajectory) -> Scene:
             places[..., 1] = centre + scale * shown[..., component]
             items.append(Item("strand", {"places": places, "colour": component}))
         items.append(_axis(name, s, centre))
-        notes.append(f"{name}: the lane is {2 * largest:.3g} high")
+        which = "" if len(chosen) == values.shape[2] else (
+            f", components {', '.join(str(k + 1) for k in chosen)} of {values.shape[2]}"
+        )  # fmt: skip
+        notes.append(f"{name}: the lane is {2 * largest:.3g} high{which}")
     notes += told(run.t, finite, shown_rows, len(rows))
     box = box_of([i.data["places"] for i in items])
     return Scene(run.t[rows], items, box, (0.0, 1.0, 0.0), ("s", ""), notes)

@@ -38,10 +38,10 @@ def _names(system: System) -> dict[sp.Symbol, str]:
     return names
 
 
-def plain(text: str) -> str:
+def plain(text: str, longest: int = SHOWN) -> str:
     """Text that is shown letter by letter: no formulas in it, and in every legend."""
     text = "".join(x if x in _letters() else " " if x.isspace() else "□" for x in str(text))
-    text = text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+    text = text if len(text) <= longest else text[: longest - 1] + "…"
     text = text.replace("$", r"\$")
     # Matplotlib leaves names that begin with a line out of legends.
     return f" {text}" if text.startswith("_") or not text.strip() else text

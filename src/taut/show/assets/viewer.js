@@ -119,8 +119,9 @@ const tautViews = [];
         mesh.frustumCulled = false;
         chosen.forEach((k, slot) => {
           const trail = trails.indexOf(k);
-          const colour = item.member !== null ? COLOURS[item.member % COLOURS.length]
-            : !moves ? STEEL : trail >= 0 ? COLOURS[trail % COLOURS.length] : INK;
+          const colour = !moves ? STEEL : item.inks ? COLOURS[item.inks[k] % COLOURS.length]
+            : item.member !== null ? COLOURS[item.member % COLOURS.length]
+            : trail >= 0 ? COLOURS[trail % COLOURS.length] : INK;
           mesh.setColorAt(slot, new Color(colour));
         });
         stage.scene.add(mesh);
@@ -138,7 +139,7 @@ const tautViews = [];
     },
 
     links(item, stage) {
-      const source = stage.sources.get(item.member);
+      const source = item.places ? placesOf(item.places) : stage.sources.get(item.member);
       const a = new Vector3(), b = new Vector3();
       if (item.look === "rod") {
         const mesh = new InstancedMesh(
@@ -196,7 +197,7 @@ const tautViews = [];
     },
 
     trails(item, stage) {
-      const source = stage.sources.get(item.member);
+      const source = item.places ? placesOf(item.places) : stage.sources.get(item.member);
       const paper = new Color(PAPER), colour = new Color();
       const head = new Vector3(), p = new Vector3();
       const drawn = item.points.map((k, number) => {
@@ -204,7 +205,7 @@ const tautViews = [];
         made.material.vertexColors = true;
         made.geometry.setColors(new Float32Array(6 * SEGMENTS));
         made.geometry.instanceCount = 0;
-        const own = item.member !== null ? item.member : number;
+        const own = item.inks ? item.inks[number] : item.member !== null ? item.member : number;
         return { k, made, ink: new Color(COLOURS[own % COLOURS.length]) };
       });
       return (at) => {
@@ -232,6 +233,67 @@ const tautViews = [];
           made.geometry.attributes.instanceColorStart.data.needsUpdate = true;
         }
       };
+    },
+
+    bodies(item, stage) {
+      const source = placesOf(item.places), turns = unpack(item.turns).values, many = source.many;
+      const shapes = {
+        box: () => new BoxGeometry(1, 1, 1),
+        cylinder: () => new CylinderGeometry(0.5, 0.5, 1, 28).rotateX(Math.PI / 2),
+        ball: () => new SphereGeometry(0.5, 28, 20),
+      };
+      const groups = Object.keys(shapes).flatMap((look) => {
+        const chosen = item.looks.flatMap((x, k) => (x === look ? [k] : []));
+        if (!chosen.length) return [];
+        const mesh = new InstancedMesh(shapes[look](), solid("#ffffff"), chosen.length);
+        mesh.frustumCulled = false;
+        chosen.forEach((k, slot) => {
+          mesh.setColorAt(slot, new Color(COLOURS[item.inks[k] % COLOURS.length]));
+        });
+        stage.scene.add(mesh);
+        return [{ mesh, chosen }];
+      });
+      item.names.forEach((name, k) => stage.label(name, source, k));
+      const at3 = new Vector3(), size = new Vector3(), matrix = new Matrix4();
+      const turn = new Quaternion(), next = new Quaternion();
+      const quaternion = (frame, k, out) => {
+        const a = 4 * (frame * many + k);  // w first
+        return out.set(turns[a + 1], turns[a + 2], turns[a + 3], turns[a]).normalize();
+      };
+      return (at) => groups.forEach(({ mesh, chosen }) => {
+        chosen.forEach((k, slot) => {
+          source.place(k, at, at3);
+          quaternion(at.frame, k, turn);
+          if (at.share > 0) turn.slerp(quaternion(at.frame + 1, k, next), at.share);
+          mesh.setMatrixAt(slot, matrix.compose(at3, turn, size.set(...item.sizes[k])));
+        });
+        mesh.instanceMatrix.needsUpdate = true;
+      });
+    },
+
+    // Joints: small balls, cubes where they hold on to the ground; seen through what hides them.
+    marks(item, stage) {
+      const source = placesOf(item.places), at3 = new Vector3(), matrix = new Matrix4();
+      const radius = 0.5 * stage.radius * (source.many > 40 ? Math.sqrt(40 / source.many) : 1);
+      const groups = [false, true].flatMap((grounded) => {
+        const chosen = item.grounded.flatMap((x, k) => (x === grounded ? [k] : []));
+        if (!chosen.length) return [];
+        const shape = grounded ? new BoxGeometry(2.4 * radius, 2.4 * radius, 2.4 * radius)
+          : new SphereGeometry(radius, 20, 14);
+        const ink = solid(grounded ? STEEL : INK);
+        ink.depthTest = false;
+        const mesh = new InstancedMesh(shape, ink, chosen.length);
+        mesh.frustumCulled = false;
+        mesh.renderOrder = 1;
+        stage.scene.add(mesh);
+        return [{ mesh, chosen }];
+      });
+      return (at) => groups.forEach(({ mesh, chosen }) => {
+        chosen.forEach((k, slot) => {
+          mesh.setMatrixAt(slot, matrix.makeTranslation(source.place(k, at, at3)));
+        });
+        mesh.instanceMatrix.needsUpdate = true;
+      });
     },
 
     curve(item, stage) {
@@ -404,7 +466,7 @@ const tautViews = [];
       this.right.addScaledVector(this.up, -this.up.dot(this.right)).normalize();
       this.normal = new Vector3().crossVectors(this.right, this.up);
       this.centre = new Vector3().addVectors(...this.box).multiplyScalar(0.5);
-      const extent = (d) => Math.abs(new Vector3().subVectors(this.box[1], this.box[0]).dot(d));
+      const extent = (d) => { const [a, b] = this.reach(d); return b - a; };
       this.view = new Vector3();
       if (this.planar) {
         this.camera = new OrthographicCamera(-1, 1, 1, -1, 0.01 * this.size, 20 * this.size);
@@ -418,6 +480,17 @@ const tautViews = [];
           .addScaledVector(this.up, a[2]).normalize();
       }
       this.camera.up.copy(this.up);
+    }
+
+    // The lowest and the highest place of the box along a direction, which need not be an axis.
+    reach(d) {
+      const [low, high] = this.box, ends = [0, 0];
+      for (const k of ["x", "y", "z"]) {
+        const sides = [low[k] * d[k], high[k] * d[k]];
+        ends[0] += Math.min(...sides);
+        ends[1] += Math.max(...sides);
+      }
+      return ends;
     }
 
     home() {
@@ -456,7 +529,7 @@ const tautViews = [];
       const power = 10 ** Math.floor(Math.log10(this.size / 4));
       const step = [1, 2, 5, 10].map((k) => k * power).find((s) => s >= this.size / 8);
       const [low, high] = this.box, across = this.planar ? this.up : this.normal;
-      const reach = (d) => [low.dot(d), high.dot(d)].sort((a, b) => a - b);
+      const reach = (d) => this.reach(d);
       const ground = this.planar ? 0 : reach(this.up)[0] - this.radius;
       const margin = this.planar ? 12 : 1;
       const span = (d) => {
@@ -561,12 +634,12 @@ const tautViews = [];
         width: 300, height: 168, padding: [8, 20, 0, 0],
         scales: {
           x: { time: false, range: (_, low, high) => flat ? [low - 0.5, high + 0.5] : [low, high] },
-          y: panel.log ? { distr: 3, range: decades(rows) }
+          y: panel.log ? { distr: 3, range: decades(panel.limits ? [panel.limits] : rows) }
             : { range: (plot, low, high) => (panel.limits && view.whole ? panel.limits : room(plot, low, high)) },
         },
         axes: [
           { ...axis, size: 26, label: "t", labelSize: 14, labelGap: -4, labelFont: "11px system-ui, sans-serif", values: (_, ticks) => ticks.map(number) },
-          { ...axis, size: 62, label: panel.label, labelSize: 16, labelFont: "11px system-ui, sans-serif",
+          { ...axis, size: 68, label: panel.label, labelSize: 16, labelFont: "11px system-ui, sans-serif",
             values: (_, ticks) => ticks.map((x) => panel.log
               ? (x > 0 && Math.abs(Math.log10(x) - Math.round(Math.log10(x))) < 1e-6 ? x.toExponential(0).replace("-", "−").replace("e+", "e") : "")
               : number(x)) },
@@ -646,6 +719,8 @@ const tautViews = [];
       if (!this.t) this.t = this.curves.length ? this.curves[0].t : new Float64Array([0]);
       this.time = this.t[0];
       const times = this.curves.map((c) => c.t);
+      // Closer than a few samples there is nothing to see.
+      this.closest = 6 * Math.min(...times.map((t) => (t[t.length - 1] - t[0]) / t.length));
       this.ends = [Math.min(...times.map((t) => t[0])), Math.max(...times.map((t) => t[t.length - 1]))];
       if (this.curves.length) this.zoom(0);
       if (this.ends[1] > this.ends[0]) this.zooming(zoom);
@@ -657,6 +732,10 @@ const tautViews = [];
       new ResizeObserver(again).observe(root);
       again();
       this.seek(this.time);
+      root.tabIndex = -1;
+      // The only viewer of a page listens everywhere on it.
+      const alone = document.querySelectorAll(".taut-view").length === 1;
+      (alone ? document : root).addEventListener("keydown", (event) => this.key(event));
       this.last = performance.now();
       const tick = (now) => { this.tick(now); requestAnimationFrame(tick); };
       requestAnimationFrame(tick);
@@ -695,7 +774,7 @@ const tautViews = [];
     zoom(factor, around = this.time) {
       const [first, last] = this.ends, whole = last - first;
       const [a, b] = this.window || this.ends;
-      const span = factor > 0 ? Math.max((b - a) / factor, 1e-6 * whole) : whole;
+      const span = factor > 0 ? Math.max((b - a) / factor, Math.min(this.closest, whole)) : whole;
       const centre = Math.min(Math.max(around, a), b), share = b > a ? (centre - a) / (b - a) : 0;
       this.look(span >= whole ? first : centre - share * span, Math.min(span, whole));
     }
@@ -763,10 +842,6 @@ const tautViews = [];
         );
       }
       this.root.append(bar);
-      this.root.tabIndex = -1;
-      // The only viewer of a page listens everywhere on it.
-      const alone = document.querySelectorAll(".taut-view").length === 1;
-      (alone ? document : this.root).addEventListener("keydown", (event) => this.key(event));
     }
 
     key(event) {
@@ -774,7 +849,7 @@ const tautViews = [];
       if (kind === "SELECT" || (kind === "BUTTON" && event.key === " ")) return;  // their own keys
       const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
       const zoom = { "+": ZOOM, "=": ZOOM, "-": 1 / ZOOM, "0": 0 }[event.key];
-      if (event.key === " ") (this.playing ? this.pause() : this.play());
+      if (event.key === " " && this.button) (this.playing ? this.pause() : this.play());
       else if (step) {
         const frame = moment(this.t, this.time).frame + step;
         this.pause();
@@ -789,11 +864,14 @@ const tautViews = [];
       this.playing = true;
       this.last = performance.now();
       this.button.textContent = "❚❚";
+      this.button.title = this.button.ariaLabel = "pause (space)";
     }
 
     pause() {
       this.playing = false;
-      if (this.button) this.button.textContent = "▶";
+      if (!this.button) return;
+      this.button.textContent = "▶";
+      this.button.title = this.button.ariaLabel = "play (space)";
     }
 
     seek(time) {

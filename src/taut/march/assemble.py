@@ -1,0 +1,301 @@
+"""Putting a mechanism together: a consistent configuration, its freedom, its rest and its modes.
+
+Rough positions are moved as little as possible in the metric of the masses (see `project`).  About
+a configuration q at rest, with multipliers λ of its constraints, small motions in the null space N
+of G obey
+
+    Nᵀ M N ẍ + Nᵀ (U_qq + Σ λᵢ ∂²gᵢ/∂q∂q) N x = 0.
+
+Rest itself is U_q + Gᵀλ = 0 with g = 0: Newton's method in x on the constraints, along directions
+in which the energy falls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from taut.errors import InputError, ModelError, NoEquilibrium
+from taut.kernel.compile import workshop
+from taut.march.project import _metric, _null_space, independent, nearest, tangent
+from taut.text import Sheet, counted
+
+if TYPE_CHECKING:
+    from taut.kernel.evaluate import Mechanics
+    from taut.model.mechanism import Mechanism
+    from taut.model.system import System
+
+LARGE = 600  # coordinates up to which null spaces are computed
+ITERATIONS = 200
+STILL = 1e-12  # of the size of forces
+SOFT = 1e-9  # of the largest ω²: no stiffness
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Assembly(Sheet):
+    """A mechanism that fits together.
+
+    Attributes
+    ----------
+    q, v : ndarray, shape (n,)
+        Coordinates and velocities that satisfy all constraints.
+    freedom : int
+        Degrees of freedom.
+    redundant : dict joint → rows
+        Joints that hold what others hold already, and how many of their rows are too many.
+    moved : dict part → float
+        How far the centres of mass were moved.
+    """
+
+    mechanism: Mechanism = field(repr=False)
+    system: System = field(repr=False)
+    q: np.ndarray
+    v: np.ndarray
+    freedom: int
+    redundant: dict[str, int]
+    moved: dict[str, float]
+
+    def title(self) -> str:
+        """One line."""
+        return f"{self.mechanism!r}: {counted(self.freedom, 'degree', 'degrees')} of freedom"
+
+    def rows(self) -> list[tuple[str, str]]:
+        """The table."""
+        far = max(self.moved, key=lambda name: self.moved[name])
+        most = self.moved[far]
+        extra = ", ".join(f"{name} ({rows})" for name, rows in self.redundant.items())
+        return [
+            ("coordinates", str(self.system.n)),
+            ("constraints", str(self.system.c)),
+            ("redundant", extra or "none"),
+            ("moved most", f"{far}, by {most:.3g}" if most > 0 else "nothing"),
+        ]
+
+
+def assemble(mechanism: Mechanism, q0: Any = None, v0: Any = None) -> Assembly:
+    """A consistent configuration near the one that was given; see `Mechanism.assemble`."""
+    system = mechanism.system()
+    given_q, given_v = mechanism.start()
+    q = given_q if q0 is None else _coordinates("q0", q0, system.n)
+    v = given_v if v0 is None else _coordinates("v0", v0, system.n)
+    mechanics, par = workshop(system).mechanics, system.values()
+    begin = q.copy()
+    if system.c:
+        q = nearest(mechanics, q, v, 0.0, par)
+        v = tangent(mechanics, q, v, 0.0, par)
+    keep = independent(mechanics, q, 0.0, par) if system.c else ()
+    dropped = [name for i, name in enumerate(system.constraint_names) if i not in keep]
+    moved = {
+        part.name: float(np.linalg.norm((q - begin)[part.first : part.first + 3]))
+        for part in mechanism.parts.values()
+    }
+    return Assembly(
+        mechanism, system, q, v, system.n - len(keep), _owners(mechanism, dropped), moved
+    )
+
+
+def _owners(mechanism: Mechanism, rows: list[str]) -> dict[str, int]:
+    """Joints (or parts) by the names of their rows, with the number of these."""
+    owner = {row: joint.name for joint in mechanism.joints.values() for row in joint.rows}
+    found: dict[str, int] = {}
+    for row in rows:
+        name = owner.get(row, row)
+        found[name] = found.get(name, 0) + 1
+    return found
+
+
+def _coordinates(name: str, given: Any, n: int) -> np.ndarray:
+    found = np.array(given, dtype=float)
+    if found.shape != (n,) or not np.all(np.isfinite(found)):
+        raise InputError(f"{name} cannot be used", expected=f"{n} finite numbers")
+    return found
+
+
+# ---- rest -------------------------------------------------------------------------------------
+
+
+class _Energy:
+    """The potential energy of a mechanism and its derivatives, at rest and at one time."""
+
+    def __init__(self, mechanics: Mechanics, par: np.ndarray, t: float) -> None:
+        self.mechanics, self.par, self.t = mechanics, par, t
+        self.rest = np.zeros(mechanics.n)
+
+    def value(self, q: np.ndarray) -> float:
+        return float(self.mechanics.energy(q, self.rest, self.rest, self.t, self.par))
+
+    def slope(self, q: np.ndarray) -> np.ndarray:
+        """U_q: minus the force."""
+        return -self.mechanics.apply("force", self.t, self.par, q=q, v=self.rest, p=self.rest)
+
+    def bend(self, q: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
+        """U_qq + Σ λᵢ ∂²gᵢ/∂q∂q."""
+        m, t, par = self.mechanics, self.t, self.par
+        found = -_dense(m.derivative("force", "q", t, par, q=q, v=self.rest, p=self.rest))
+        if m.c:
+            found = found + _dense(m.derivative("push", "q", t, par, q=q, lam=multipliers))
+        return (found + found.T) / 2
+
+    def multipliers(self, q: np.ndarray) -> np.ndarray:
+        """λ that leaves least of U_q + Gᵀλ."""
+        if not self.mechanics.c:
+            return np.zeros(0)
+        gradients = self.mechanics.gradients(q, self.t, self.par)
+        return -np.linalg.lstsq(gradients.T, self.slope(q), rcond=1e-12)[0]
+
+    def free(self, q: np.ndarray) -> np.ndarray:
+        """Columns: directions that the constraints allow, orthonormal in the metric of masses."""
+        metric = _metric(self.mechanics, q, self.rest, self.t, self.par)
+        if not self.mechanics.c:
+            return metric
+        return metric @ _null_space(self.mechanics.gradients(q, self.t, self.par) @ metric)
+
+
+def _dense(matrix: Any) -> np.ndarray:
+    return np.asarray(matrix.todense() if hasattr(matrix, "todense") else matrix)
+
+
+def rest(mechanism: Mechanism, q0: Any = None) -> Assembly:
+    """Where a mechanism is at rest; see `Mechanism.equilibrium`."""
+    begun = assemble(mechanism, q0, np.zeros(mechanism.size))
+    system = begun.system
+    _check_size(system)
+    energy = _Energy(workshop(system).mechanics, system.values(), 0.0)
+    q = begun.q
+    for _ in range(ITERATIONS):
+        directions = energy.free(q)
+        multipliers = energy.multipliers(q)
+        slope = directions.T @ energy.slope(q)
+        size = np.linalg.norm(directions.T * np.abs(energy.slope(q))) + 1e-300
+        if np.linalg.norm(slope) <= STILL * size:
+            break
+        matrix = directions.T @ energy.bend(q, multipliers) @ directions
+        q = _downhill(energy, q, directions, matrix, slope, begun)
+    else:
+        raise NoEquilibrium(
+            "no rest was found",
+            load_factor=1.0,
+            expected="a configuration in which all forces are in balance",
+            received=f"{np.linalg.norm(slope):.2g} left of {size:.2g}",
+            remedy="begin nearer to it with q0=…; without something that holds it, nothing rests",
+        )
+    v = np.zeros(system.n)
+    return Assembly(
+        mechanism, system, q, v, begun.freedom, begun.redundant,
+        {
+            part.name: float(np.linalg.norm((q - begun.q)[part.first : part.first + 3]))
+            for part in mechanism.parts.values()
+        },
+    )  # fmt: skip
+
+
+def _downhill(energy, q, directions, matrix, slope, begun) -> np.ndarray:
+    """A step along which the energy falls: Newton's, with every stiffness taken as positive."""
+    values, vectors = np.linalg.eigh(matrix)
+    least = 1e-6 * max(float(np.abs(values).max()), 1e-300)
+    step = -vectors @ ((vectors.T @ slope) / np.maximum(np.abs(values), least))
+    longest = 0.3 * max(float(np.linalg.norm(_metric_length(energy, q))), 1e-300)
+    step *= min(1.0, longest / max(float(np.linalg.norm(step)), 1e-300))
+    here, part = energy.value(q), 1.0
+    while part > 1e-10:
+        there = _onto(energy, q + part * (directions @ step))
+        if there is not None and energy.value(there) <= here + 1e-4 * part * float(slope @ step):
+            return there
+        part /= 2
+    there = _onto(energy, q + directions @ step)  # as good as rounding lets it be
+    return q if there is None else there
+
+
+def _metric_length(energy: _Energy, q: np.ndarray) -> np.ndarray:
+    """The configuration in coordinates of unit mass."""
+    metric = _metric(energy.mechanics, q, energy.rest, energy.t, energy.par)
+    return np.linalg.solve(metric, q)
+
+
+def _onto(energy: _Energy, q: np.ndarray) -> np.ndarray | None:
+    m = energy.mechanics
+    if not m.c:
+        return q
+    try:
+        return nearest(m, q, energy.rest, energy.t, energy.par)
+    except ModelError:
+        return None
+
+
+def _check_size(system: System) -> None:
+    if system.n > LARGE:
+        raise InputError(
+            "the mechanism is too large for this",
+            expected=f"at most {LARGE} coordinates",
+            received=system.n,
+            remedy="let it come to rest: simulate it with dampers",
+        )
+
+
+# ---- modes ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MechanismModes(Sheet):
+    """Small motions of a mechanism about a rest, the slowest first.
+
+    Attributes
+    ----------
+    squares : ndarray, shape (count,)
+        ω²; negative of motions that grow, zero of those without stiffness.
+    shapes : ndarray, shape (count, n)
+        Changes of the coordinates, with xᵀMx = 1.
+    """
+
+    mechanism: Mechanism = field(repr=False)
+    squares: np.ndarray
+    shapes: np.ndarray = field(repr=False)
+    head: ClassVar[bool] = True
+
+    @property
+    def frequencies(self) -> np.ndarray:
+        """ω in radians per unit of time; zero of motions that do not swing."""
+        return np.sqrt(np.maximum(self.squares, 0.0))
+
+    @property
+    def hertz(self) -> np.ndarray:
+        """ω/2π."""
+        return self.frequencies / (2 * np.pi)
+
+    @property
+    def stable(self) -> bool:
+        """Whether no motion grows."""
+        return bool(np.all(self.squares >= 0))
+
+    def __len__(self) -> int:
+        return len(self.squares)
+
+    def title(self) -> str:
+        """One line."""
+        return f"Modes of a mechanism: {'stable' if self.stable else 'not stable: a motion grows'}"
+
+    def rows(self) -> list[list[str]]:
+        """The table."""
+        rows = [["mode", "Hz", "rad/s", ""]]
+        for k, square in enumerate(self.squares):
+            word = "grows" if square < 0 else "no stiffness" if square == 0 else ""
+            rows.append([str(k + 1), f"{self.hertz[k]:.6g}", f"{self.frequencies[k]:.6g}", word])
+        return rows
+
+
+def mechanism_modes(mechanism: Mechanism, at: Any = None, count: int = 10) -> MechanismModes:
+    """Natural motions about a rest; see `Mechanism.modes`."""
+    found = rest(mechanism) if at is None else at
+    q = found.q if isinstance(found, Assembly) else _coordinates("at", found, mechanism.size)
+    system = mechanism.system()
+    _check_size(system)
+    energy = _Energy(workshop(system).mechanics, system.values(), 0.0)
+    directions = energy.free(q)
+    matrix = directions.T @ energy.bend(q, energy.multipliers(q)) @ directions
+    squares, vectors = np.linalg.eigh(matrix)
+    order = np.argsort(np.abs(squares) if squares.size and squares[0] >= 0 else squares)
+    squares = np.where(np.abs(squares) <= SOFT * np.abs(squares).max(initial=1e-300), 0.0, squares)
+    chosen = order[:count]
+    return MechanismModes(mechanism, squares[chosen], (directions @ vectors[:, chosen]).T)

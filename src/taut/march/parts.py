@@ -1,0 +1,269 @@
+"""What became of the parts and joints of a mechanism: views of a trajectory by name.
+
+Everything follows from the stored states.  With directors dᵢ, the rotation of a part is the matrix
+of them, its angular velocity ω = ½ Σ dᵢ × ḋᵢ.  The force of a joint is −Gᵀλ of its own rows: on the
+second part the force is the part along r, the torque about the centre of mass Σ dᵢ × fᵢ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from taut.errors import ModelError, UnknownName
+from taut.lie import SO3
+from taut.model.mechanism.shapes import PLATE, POINT, ROD
+
+if TYPE_CHECKING:
+    from taut.march.trajectory import Trajectory
+    from taut.model.mechanism.joints import Joint
+    from taut.model.mechanism.parts import Part
+
+
+def view(run: Trajectory, name: str) -> PartView | JointView:
+    """The part or the joint of this name in a run."""
+    mechanism = run.system.mechanism
+    if mechanism is None:
+        raise TypeError("only runs of a taut.Mechanism have parts by name; slice run.q[:, i]")
+    if name in mechanism.parts:
+        return PartView(run, mechanism.parts[name])
+    if name in mechanism.joints:
+        return JointView(run, mechanism.joints[name])
+    raise UnknownName("part or joint", name, [*mechanism.parts, *mechanism.joints])
+
+
+@dataclass(frozen=True)
+class PartView:
+    """A part of a mechanism along a run; arrays have one row per stored state."""
+
+    run: Trajectory
+    part: Part
+
+    def _columns(self, of: np.ndarray) -> np.ndarray:
+        return of[..., self.part.first : self.part.first + self.part.shape.size]
+
+    @property
+    def position(self) -> np.ndarray:
+        """Of the centre of mass, shape (N, 3)."""
+        return self._columns(self.run.q)[..., :3]
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """Of the centre of mass, shape (N, 3)."""
+        return self._columns(self.run.v)[..., :3]
+
+    @property
+    def momentum(self) -> np.ndarray:
+        """Linear momentum, shape (N, 3)."""
+        return self.part.mass * self.velocity
+
+    @cached_property
+    def directors(self) -> np.ndarray:
+        """Columns: principal axes in space, shape (N, 3, 3)."""
+        return self._frames(self.run.q, self.run.q)
+
+    def _frames(self, of: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """Directors, or (of velocities) their rates."""
+        if self.part.shape in (POINT, ROD):
+            what = "point" if self.part.shape is POINT else "thin rod"
+            raise ModelError(
+                f"{self.part.name} is a {what}: it has no rotation",
+                expected="a body, or .axis of a rod",
+            )
+        given = self._columns(of)[..., 3:]
+        carried = [given[..., 3 * k : 3 * k + 3] for k in range(given.shape[-1] // 3)]
+        if self.part.shape is PLATE:
+            first, second = (self._columns(q)[..., 3 + 3 * k : 6 + 3 * k] for k in range(2))
+            if of is q:
+                carried.append(np.cross(first, second))
+            else:
+                carried.append(np.cross(carried[0], second) + np.cross(first, carried[1]))
+        return np.stack(carried, axis=-1)
+
+    @property
+    def axis(self) -> np.ndarray:
+        """The third principal axis in space, shape (N, 3): that along which a thin rod lies."""
+        if self.part.shape is ROD:
+            return self._columns(self.run.q)[..., 3:6]
+        return self.directors[..., 2]
+
+    @cached_property
+    def rotation(self) -> np.ndarray:
+        """The body's own axes in space, as columns, shape (N, 3, 3)."""
+        return self.directors @ self.part.axes.T
+
+    @property
+    def quaternion(self) -> np.ndarray:
+        """(w, x, y, z) of the rotation, continuous along the run, shape (N, 4)."""
+        found = SO3._quaternion(self.rotation)
+        signs = np.sign(np.sum(found[..., 1:, :] * found[..., :-1, :], axis=-1))
+        flips = np.cumprod(np.where(signs < 0, -1.0, 1.0), axis=-1)
+        found[..., 1:, :] *= flips[..., None]
+        return found
+
+    @cached_property
+    def angular_velocity(self) -> np.ndarray:
+        """In space, shape (N, 3); of a thin rod without its turning about the axis."""
+        if self.part.shape is ROD:
+            rate = self._columns(self.run.v)[..., 3:6]
+            return np.cross(self.axis, rate)
+        rates = self._frames(self.run.v, self.run.q)
+        frames = self.directors
+        return 0.5 * np.cross(frames, rates, axisa=-2, axisb=-2, axisc=-2).sum(axis=-1)
+
+    @property
+    def body_angular_velocity(self) -> np.ndarray:
+        """Along the body's own axes, shape (N, 3)."""
+        return np.einsum("...ji,...j->...i", self.rotation, self.angular_velocity)
+
+    @property
+    def angular_momentum(self) -> np.ndarray:
+        """About the centre of mass, in space, shape (N, 3)."""
+        if self.part.shape is POINT:
+            return np.zeros_like(self.position)
+        if self.part.shape is ROD:
+            return self.part.inertia[0] * self.angular_velocity
+        frames = self.directors
+        own = np.einsum("...ji,...j->...i", frames, self.angular_velocity) * self.part.inertia
+        return np.einsum("...ij,...j->...i", frames, own)
+
+    @property
+    def body_angular_momentum(self) -> np.ndarray:
+        """About the centre of mass, along the body's own axes, shape (N, 3)."""
+        return np.einsum("...ji,...j->...i", self.rotation, self.angular_momentum)
+
+    @property
+    def kinetic_energy(self) -> np.ndarray:
+        """½ Σ m q̇², shape (N,)."""
+        return 0.5 * (self._columns(self.run.v) ** 2) @ np.array(self.part.masses)
+
+    def place(self, at: Any) -> np.ndarray:
+        """Where a place of the part is, which is given in space at the start, shape (N, 3)."""
+        given = self.part.on(at, f"a place of {self.part.name}")
+        if self.part.shape is POINT:
+            return self.position
+        if self.part.shape is ROD:
+            return self.position + given[0] * self.axis
+        return self.position + np.einsum("...ij,j->...i", self.directors, given)
+
+    def __repr__(self) -> str:
+        return f"<{self.part.shape.name} {self.part.name!r} at {len(self.run.t)} states>"
+
+
+@dataclass(frozen=True)
+class JointView:
+    """A joint of a mechanism along a run."""
+
+    run: Trajectory
+    joint: Joint
+
+    @cached_property
+    def rows(self) -> list[int]:
+        """Numbers of its constraints."""
+        number = {name: i for i, name in enumerate(self.run.system.constraint_names)}
+        return [number[name] for name in self.joint.rows]
+
+    @property
+    def multipliers(self) -> np.ndarray:
+        """λ of its rows, shape (N, rows)."""
+        return self.run.multipliers[..., self.rows]
+
+    @cached_property
+    def _pushes(self) -> np.ndarray:
+        """−Gᵀλ of these rows alone."""
+        run = self.run
+        only = np.zeros_like(run.multipliers)
+        only[..., self.rows] = self.multipliers
+        flat = only.reshape(-1, run.system.c)
+        return run._along(lambda q, v, p, t: -run._mechanics.push(q, t, flat, run._par))
+
+    def _wrench(self, part: Part) -> tuple[np.ndarray, np.ndarray]:
+        """Force, and torque about the centre of mass, on one of the parts."""
+        pushed = self._pushes[..., part.first : part.first + part.shape.size]
+        carried = self.run.q[..., part.first : part.first + part.shape.size]
+        torque = np.zeros_like(pushed[..., :3])
+        for k in range(1, part.shape.size // 3):
+            span = slice(3 * k, 3 * k + 3)
+            torque += np.cross(carried[..., span], pushed[..., span])
+        return pushed[..., :3], torque
+
+    @property
+    def _taken(self) -> tuple[Part, float, np.ndarray]:
+        """A part that moves, the sign for the second part, and the place on it at the start."""
+        if self.joint.b.shape.size:
+            return self.joint.b, 1.0, self.joint.at[1]
+        return self.joint.a, -1.0, self.joint.at[0]
+
+    @property
+    def force(self) -> np.ndarray:
+        """With which the first part acts on the second, in space, shape (N, 3)."""
+        part, sign, _ = self._taken
+        return sign * self._wrench(part)[0]
+
+    @property
+    def torque(self) -> np.ndarray:
+        """With which the first acts on the second, about the joint, in space, shape (N, 3)."""
+        part, sign, at = self._taken
+        force, torque = self._wrench(part)
+        seen = PartView(self.run, part)
+        arm = seen.place(at) - seen.position
+        return sign * (torque - np.cross(arm, force))
+
+    @property
+    def position(self) -> np.ndarray:
+        """Where it is on the second part (the first, if the second is the ground), shape (N, 3)."""
+        part, _, at = self._taken
+        return PartView(self.run, part).place(at)
+
+    @cached_property
+    def angle(self) -> np.ndarray:
+        """Of a hinge: by how much the second has turned against the first since the start.
+
+        Turns are counted from stored state to stored state, which must be less than half a turn
+        apart.  Shape (N,).
+        """
+        held = self._held("angle", ("revolute", "cylindrical"))
+        u, w = (self._direction(self.joint.a, held[x]) for x in "uw")
+        other = self._direction(self.joint.b, held["u"])
+        found = np.arctan2(np.sum(w * other, axis=-1), np.sum(u * other, axis=-1))
+        return np.unwrap(found, axis=-1)
+
+    @property
+    def slide(self) -> np.ndarray:
+        """Of a slider: how far the second has moved along the axis since the start, shape (N,)."""
+        held = self._held("slide", ("prismatic", "cylindrical"))
+        axis = self._direction(self.joint.a, held["e"])
+        ends = [
+            self._place(x, at)
+            for x, at in zip((self.joint.a, self.joint.b), self.joint.at, strict=True)
+        ]
+        return np.sum(axis * (ends[1] - ends[0]), axis=-1)
+
+    def _held(self, what: str, kinds: tuple[str, ...]) -> dict[str, np.ndarray]:
+        if self.joint.kind not in kinds:
+            raise ModelError(
+                f"{self.joint.name} has no {what}",
+                expected=" or ".join(kinds),
+                received=self.joint.kind,
+            )
+        return self.joint.triad
+
+    def _direction(self, part: Part, direction: np.ndarray) -> np.ndarray:
+        """Where a direction of a part points, which is given in space at the start."""
+        if part.shape.size == 0:
+            return np.broadcast_to(direction, (*self.run.q.shape[:-1], 3))
+        given = part.along(direction, "a direction")
+        if part.shape is ROD:
+            return given[0] * PartView(self.run, part).axis
+        return np.einsum("...ij,j->...i", PartView(self.run, part).directors, given)
+
+    def _place(self, part: Part, at: np.ndarray) -> np.ndarray:
+        if part.shape.size == 0:
+            return np.broadcast_to(at, (*self.run.q.shape[:-1], 3))
+        return PartView(self.run, part).place(at)
+
+    def __repr__(self) -> str:
+        return f"<{self.joint.kind} joint {self.joint.name!r} at {len(self.run.t)} states>"

@@ -1,0 +1,238 @@
+"""Forces: what acts on a *measure* of the mechanism, on a place, or on anything at all.
+
+A measure s(q) is a length, an angle or a slide.  An energy U(s) and a pull F(s, ṡ) act on it:
+
+    L ∋ −U(s),      f = −F(s, ṡ) ∂s/∂q,
+
+so a spring, a rope, a damper and a torsional spring are one thing.  A force at a place P has the
+generalised force (∂P/∂q)ᵀF; one that depends on time alone is the potential −F·P instead, so that
+the energy is kept where it does not depend on time either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from taut.model.mechanism.library import Piece, Written
+from taut.model.mechanism.parts import Part
+from taut.model.mechanism.shapes import Side, Vector, dot, minus
+from taut.model.symbols import t
+
+LENGTH, RATE = sp.symbols("length rate", real=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """A number that two sides have.
+
+    Attributes
+    ----------
+    kind : "length", "angle" or "slide"
+    a, b : Part
+    values : ndarray
+        Constants of both sides, in the order in which `written` declares them.
+    """
+
+    kind: str
+    a: Part
+    b: Part
+    values: np.ndarray
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return self.kind, self.a.shape.name, self.b.shape.name
+
+    def sides(self) -> tuple[Side, Side, sp.Expr]:
+        """Both sides in local symbols, and the measure."""
+        a, b = Side(self.a.shape, "a"), Side(self.b.shape, "b")
+        if self.kind == "angle":
+            u, w, other = a.vector(), a.vector(), b.vector()
+            return a, b, sp.atan2(dot(w, other), dot(u, other))
+        apart = minus(b.place(), a.place())
+        if self.kind == "slide":
+            return a, b, dot(a.vector(), apart)
+        return a, b, sp.sqrt(dot(apart, apart))
+
+
+@dataclass(frozen=True, eq=False)
+class Acting:
+    """An energy and a pull that depend on a measure.
+
+    Attributes
+    ----------
+    energy : Expr or None
+        U of LENGTH and own constants.
+    pull : Expr or None
+        F of LENGTH, RATE, t and own constants; positive where it makes the measure smaller.
+    constants : tuple of Symbol
+    values : tuple of float
+    look : str
+        How it is drawn.
+    """
+
+    name: str
+    measure: Measure
+    energy: sp.Expr | None
+    pull: sp.Expr | None
+    constants: tuple[sp.Symbol, ...]
+    values: tuple[float, ...]
+    look: str = "spring"
+    ends: np.ndarray | None = None
+
+    def __repr__(self) -> str:
+        sides = f"{self.measure.a.name} and {self.measure.b.name}"
+        return f"<{self.look} {self.name!r} between {sides}>"
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """Its terms."""
+        m, found = self.measure, []
+        indices, values = [*m.a.indices, *m.b.indices], [*m.values, *self.values]
+        if self.energy is not None:
+            key = (*m.key, sp.srepr(self.energy))
+            found.append(Piece("lagrangian", key, self._potential, indices, values))
+        if self.pull is not None:
+            key = (*m.key, sp.srepr(self.pull))
+            found.append(Piece("force", key, self._force, indices, values))
+        return found
+
+    def _written(self) -> tuple[Side, Side, sp.Expr, list[sp.Symbol]]:
+        a, b, s = self.measure.sides()
+        return a, b, s, [*a.constants, *b.constants, *self.constants]
+
+    def _potential(self) -> Written:
+        a, b, s, constants = self._written()
+        assert self.energy is not None
+        value = -self.energy.subs(LENGTH, s)
+        return [*a.coordinates, *b.coordinates], [*a.rates, *b.rates], constants, [value]
+
+    def _force(self) -> Written:
+        a, b, s, constants = self._written()
+        assert self.pull is not None
+        q, v = [*a.coordinates, *b.coordinates], [*a.rates, *b.rates]
+        slopes = [s.diff(x) for x in q]
+        rate = sp.Add(*(e * x for e, x in zip(slopes, v, strict=True)))
+        pull = self.pull.subs({LENGTH: s, RATE: rate}, simultaneous=True)
+        return q, v, constants, [-pull * e for e in slopes]
+
+
+@dataclass(frozen=True, eq=False)
+class Load:
+    """A force at a place of a part, or a torque on it.
+
+    Attributes
+    ----------
+    given : tuple of Expr
+        Components, in space or (follower) along the part's own axes.
+    values : ndarray
+        Constants of the place; none of a torque.
+    own : ndarray, shape (3, 3)
+        Of a follower: columns, the part's own axes among its directors.
+    others : sequence of (Symbol, int, Symbol)
+        Coordinates of other parts that the components depend on: symbol, number, rate.
+    """
+
+    name: str
+    part: Part
+    given: tuple[sp.Expr, sp.Expr, sp.Expr]
+    values: np.ndarray
+    torque: bool = False
+    follower: bool = False
+    others: tuple[tuple[sp.Symbol, int, sp.Symbol], ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<{'torque' if self.torque else 'force'} {self.name!r} on {self.part.name}>"
+
+    @property
+    def potential(self) -> bool:
+        """Whether it is the gradient of F(t)·P."""
+        known = set().union(*(e.free_symbols for e in self.given)) <= {t}
+        return known and not self.torque and not self.follower
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """Its term."""
+        indices = [*self.part.indices, *(i for _, i, _ in self.others)]
+        numbers = all(e.is_number for e in self.given)
+        given = [float(e) for e in self.given] if numbers else []
+        law = "numbers" if numbers else sp.srepr(self.given)
+        names = tuple(s.name for s, _, _ in self.others)
+        key = ("load", self.part.shape.name, self.torque, self.follower, law, names)
+        kind = "lagrangian" if self.potential else "force"
+        values = [*self.values, *given]
+        return [Piece(kind, key, lambda: self._written(numbers), indices, values)]
+
+    def _written(self, numbers: bool) -> Written:
+        side = Side(self.part.shape, "a")
+        place = None if self.torque else side.place()
+        own = sp.symbols("F1 F2 F3", real=True) if numbers else ()
+        force: Vector = own if numbers else self._local(side)  # type: ignore[assignment]
+        if self.follower:
+            axes = [side.vector() for _ in range(3)]
+            force = tuple(  # type: ignore[assignment]
+                sp.Add(*(f * axis[k] for f, axis in zip(force, axes, strict=True)))
+                for k in range(3)
+            )
+        q = [*side.coordinates, *(s for s, _, _ in self.others)]
+        v = [*side.rates, *(r for _, _, r in self.others)]
+        constants = [*side.constants, *own]
+        if self.potential:
+            assert place is not None
+            return q, v, constants, [dot(force, place)]
+        pushed = side.turned(force) if place is None else side.pushed(force, place)
+        return q, v, constants, [*pushed, *[sp.Integer(0)] * len(self.others)]
+
+    def _local(self, side: Side) -> Vector:
+        """The components with the part's own coordinates in local symbols."""
+        names = self.part.shape.names(self.part.name)
+        table: dict[sp.Basic, sp.Basic] = {}
+        for name, q, v in zip(names, side.coordinates, side.rates, strict=True):
+            table[sp.Symbol(name, real=True)] = q
+            table[sp.Symbol(f"{name}_dot", real=True)] = v
+        x, y, z = (e.xreplace(table) for e in self.given)
+        return x, y, z
+
+
+@dataclass(frozen=True, eq=False)
+class Potential:
+    """Any energy of coordinates of the mechanism."""
+
+    name: str
+    energy: sp.Expr
+    indices: tuple[int, ...]
+    coordinates: tuple[sp.Symbol, ...]
+
+    def __repr__(self) -> str:
+        return f"<potential {self.name!r}>"
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """Its term."""
+        rates = [sp.Symbol(f"{s.name}_dot", real=True) for s in self.coordinates]
+        written = (self.coordinates, rates, [], [-self.energy])
+        return [Piece("lagrangian", ("potential", self.name), lambda: written, self.indices, [])]
+
+
+Force = Acting | Load | Potential
+
+
+def law(given: Callable[..., Any] | Any, *arguments: sp.Symbol) -> sp.Expr:
+    """A law from a function of its arguments, or from an expression of them."""
+    return sp.sympify(given(*arguments) if callable(given) else given)
+
+
+def spring(
+    stiffness: Any, rest: Any, damping: Any
+) -> tuple[sp.Expr | None, sp.Expr | None, Sequence]:
+    """U = ½ k (s − s₀)² and F = c ṡ, with their constants and values."""
+    k, s0, c = sp.symbols("k s0 c", real=True)
+    energy = None if stiffness == 0 else k * (LENGTH - s0) ** 2 / 2
+    if energy is not None and rest == 0:  # no square root that has no slope at zero
+        energy = k * LENGTH**2 / 2
+    pull = None if damping == 0 else c * RATE
+    return energy, pull, ((k, s0, c), (float(stiffness), float(rest), float(damping)))

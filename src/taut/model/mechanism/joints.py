@@ -1,0 +1,182 @@
+"""Joints as constraints in places P and directions of two sides, a and b.
+
+With the axis e of a joint, u and w at right angles to it, and Δ = P_b − P_a,
+
+| joint       | equations                                     | takes away |
+|-------------|-----------------------------------------------|------------|
+| rod         | (|P_a − P_b|² − l²)/(2 l)                     | 1          |
+| spherical   | P_a − P_b                                     | 3          |
+| universal   | P_a − P_b, u_a·w_b                            | 4          |
+| revolute    | P_a − P_b, u_a·e_b, w_a·e_b                   | 5          |
+| fixed       | P_a − P_b, u_a·w_b, w_a·e_b, e_a·u_b          | 6          |
+| cylindrical | u_a·e_b, w_a·e_b, u_a·Δ, w_a·Δ                | 4          |
+| prismatic   | u_a·w_b, w_a·e_b, e_a·u_b, u_a·Δ, w_a·Δ        | 5          |
+| planar      | u_a·e_b, w_a·e_b, e_a·Δ                       | 3          |
+| track       | u_a·e_b, w_a·e_b, e_a·Δ, w_a·Δ                | 4          |
+
+All are polynomials of degree two (but for plates, whose third axis is a product).  The multiplier
+of a row is a force or a torque: that of the rod is its pull, those of P_a − P_b are the components
+of the force that acts on b.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import sympy as sp
+
+from taut.errors import ModelError
+from taut.model.mechanism.library import Piece, Written
+from taut.model.mechanism.parts import Part
+from taut.model.mechanism.shapes import Side, dot, minus
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of joint.
+
+    Attributes
+    ----------
+    places, first, second : int, str, str
+        Whether it has places; which of the directions u, w, e (at right angles) each side holds.
+    rows : (sides, constants) → list of Expr
+    """
+
+    first: str
+    second: str
+    rows: Callable[..., list[sp.Expr]]
+    length: bool = False
+
+
+def _point(pa, pb) -> list[sp.Expr]:
+    return list(minus(pa, pb))
+
+
+def _rod(pa, pb, a, b, length) -> list[sp.Expr]:
+    apart = minus(pa, pb)
+    return [(dot(apart, apart) - length**2) / (2 * length)]
+
+
+def _locked(a, b) -> list[sp.Expr]:
+    return [dot(a["u"], b["w"]), dot(a["w"], b["e"]), dot(a["e"], b["u"])]
+
+
+def _aligned(a, b) -> list[sp.Expr]:
+    return [dot(a["u"], b["e"]), dot(a["w"], b["e"])]
+
+
+def _kept_on_axis(pa, pb, a) -> list[sp.Expr]:
+    apart = minus(pb, pa)
+    return [dot(a["u"], apart), dot(a["w"], apart)]
+
+
+KINDS: dict[str, Kind] = {
+    "rod": Kind("", "", _rod, length=True),
+    "spherical": Kind("", "", lambda pa, pb, a, b: _point(pa, pb)),
+    "universal": Kind("u", "w", lambda pa, pb, a, b: [*_point(pa, pb), dot(a["u"], b["w"])]),
+    "revolute": Kind("uw", "e", lambda pa, pb, a, b: [*_point(pa, pb), *_aligned(a, b)]),
+    "fixed": Kind("uwe", "uwe", lambda pa, pb, a, b: [*_point(pa, pb), *_locked(a, b)]),
+    "cylindrical": Kind(
+        "uw", "e", lambda pa, pb, a, b: [*_aligned(a, b), *_kept_on_axis(pa, pb, a)]
+    ),
+    "prismatic": Kind(
+        "uwe", "uwe", lambda pa, pb, a, b: [*_locked(a, b), *_kept_on_axis(pa, pb, a)]
+    ),
+    "track": Kind(
+        "uwe",
+        "e",
+        lambda pa, pb, a, b: [
+            *_aligned(a, b),
+            dot(a["e"], minus(pb, pa)),
+            dot(a["w"], minus(pb, pa)),
+        ],
+    ),
+    "planar": Kind("uwe", "e", lambda pa, pb, a, b: [*_aligned(a, b), dot(a["e"], minus(pb, pa))]),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """What holds two parts together.
+
+    Attributes
+    ----------
+    name, kind : str
+    a, b : Part
+    at : ndarray, shape (2, 3)
+        Its places on both, in space at the start.
+    pieces : list of Piece
+        Its terms.
+    triad : dict
+        Directions u, w and the axis e in space at the start.
+    angle : str
+        The coordinate that is its angle, if it has one.
+    """
+
+    name: str
+    kind: str
+    a: Part
+    b: Part
+    at: np.ndarray
+    pieces: list[Piece]
+    triad: dict[str, np.ndarray] = field(default_factory=dict)
+    angle: str = ""
+
+    @property
+    def rows(self) -> list[str]:
+        """Names of its constraints."""
+        return [name for piece in self.pieces for name in piece.names]
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} joint {self.name!r} of {self.a.name} and {self.b.name}>"
+
+
+def numbered(name: str, count: int) -> tuple[str, ...]:
+    """Names of the rows of a joint."""
+    return tuple(f"{name} {k + 1}" for k in range(count)) if count > 1 else (name,)
+
+
+_WRITTEN: dict[tuple[str, str, str], Written] = {}  # the same in all mechanisms
+
+
+def written(kind: str, a: Part, b: Part) -> Written:
+    """The rows of a joint between parts of these shapes."""
+    key = (kind, a.shape.name, b.shape.name)
+    if key not in _WRITTEN:
+        sides = Side(a.shape, "a"), Side(b.shape, "b")
+        rows, own = expressions(kind, *sides)
+        _WRITTEN[key] = (
+            [*sides[0].coordinates, *sides[1].coordinates],
+            [*sides[0].rates, *sides[1].rates],
+            [*sides[0].constants, *sides[1].constants, *own],
+            rows,
+        )
+    return _WRITTEN[key]
+
+
+def expressions(kind: str, a: Side, b: Side) -> tuple[list[sp.Expr], tuple[sp.Symbol, ...]]:
+    """The rows of a joint in the symbols of both sides, and its own constants."""
+    what = KINDS[kind]
+    pa, pb = a.place(), b.place()
+    first = {letter: a.vector() for letter in what.first}
+    second = {letter: b.vector() for letter in what.second}
+    if what.length:
+        length = sp.Symbol("length", positive=True)
+        return what.rows(pa, pb, first, second, length), (length,)
+    return what.rows(pa, pb, first, second), ()
+
+
+def triad(axis: np.ndarray, across: np.ndarray | None = None) -> dict[str, np.ndarray]:
+    """Directions u, w, e at right angles, e along an axis, u along `across` if it is given."""
+    if across is None:
+        across = np.eye(3)[int(np.argmin(np.abs(axis)))]
+    u = across - (across @ axis) * axis
+    size = float(np.linalg.norm(u))
+    if size < 1e-12:
+        raise ModelError(
+            "two axes of a joint are parallel", expected="axes at right angles to each other"
+        )
+    u = u / size
+    return {"u": u, "w": np.cross(axis, u), "e": axis}

@@ -1,0 +1,271 @@
+"""Parts of a mechanism: what they weigh, where they start, and where things are on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from taut.errors import InputError, ModelError, number
+from taut.lie import SO3
+from taut.model.mechanism.shapes import BODY, GROUND, NUMBER, PLATE, POINT, ROD, Shape
+
+THIN = 1e-10  # of the largest moment of inertia: an extent below it is none
+UNIT = 1e-9  # a quaternion's length may be off by this
+
+
+@dataclass(eq=False)
+class Part:
+    """A point mass, a rigid body, or the ground.
+
+    Attributes
+    ----------
+    name : str
+    shape : Shape
+    mass : float
+    inertia : ndarray, shape (3,)
+        Principal moments Jᵢ about the centre of mass.
+    axes : ndarray, shape (3, 3)
+        Columns: the principal axes in the frame that the user gave the inertia in.
+    position, velocity : ndarray, shape (3,)
+        Of the centre of mass, at the start.
+    rotation : ndarray, shape (3, 3)
+        Of the user's frame, at the start; columns are its axes in space.
+    angular_velocity : ndarray, shape (3,)
+        In space, at the start.
+    first : int
+        Number of its first coordinate in the mechanism.
+    looks : dict
+        How it is drawn, as far as the user said.
+    """
+
+    name: str
+    shape: Shape
+    mass: float = 0.0
+    inertia: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    axes: np.ndarray = field(default_factory=lambda: np.eye(3))
+    position: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    velocity: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
+    angular_velocity: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    first: int = 0
+    looks: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        what = "the ground" if self.shape is GROUND else f"{self.shape.name} {self.name!r}"
+        return f"<{what}>"
+
+    @property
+    def indices(self) -> list[int]:
+        """Numbers of its coordinates."""
+        return list(range(self.first, self.first + self.shape.size))
+
+    @property
+    def directors(self) -> np.ndarray:
+        """Columns: principal axes in space at the start."""
+        return self.rotation @ self.axes
+
+    @property
+    def extents(self) -> np.ndarray:
+        """Eᵢ = (J₁ + J₂ + J₃)/2 − Jᵢ."""
+        return self.inertia.sum() / 2 - self.inertia
+
+    @property
+    def masses(self) -> list[float]:
+        """What multiplies ½ q̇² of each coordinate."""
+        turning = [self.extents[k - 1] for k in self.shape.directors]
+        return [float(x) for x in (*[self.mass] * 3, *np.repeat(turning, 3))]
+
+    def start(self) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates and velocities at the start."""
+        if self.shape in (GROUND, NUMBER):
+            return self.position[: self.shape.size], self.velocity[: self.shape.size]
+        carried = [self.directors[:, k - 1] for k in self.shape.directors]
+        moving = [np.cross(self.angular_velocity, d) for d in carried]
+        return np.concatenate([self.position, *carried]), np.concatenate([self.velocity, *moving])
+
+    # ---- where things are on it ----------------------------------------------------------------
+
+    def on(self, place: Any, what: str) -> np.ndarray:
+        """The constants of a place, given in space at the start."""
+        away = vector(what, place) - self.position
+        if self.shape is POINT:
+            if np.abs(away).max() > 1e-9 * max(1.0, float(np.abs(self.position).max())):
+                raise ModelError(
+                    f"{what} is not where the point {self.name} is",
+                    expected=f"{self.position.tolist()}",
+                    received=f"{vector(what, place).tolist()}",
+                    remedy="a point has no other places; use a body",
+                )
+            return np.zeros(0)
+        return self._reached(away, what)
+
+    def along(self, direction: Any, what: str) -> np.ndarray:
+        """The constants of a direction, given in space at the start."""
+        if not self.shape.turns:
+            raise ModelError(
+                f"{what} holds on to a direction of {self.name}, which is a point",
+                expected="a body, which has directions",
+                remedy=f'm.body("{self.name}", …), or a spherical joint',
+            )
+        return self._reached(vector(what, direction), what)
+
+    def _reached(self, away: np.ndarray, what: str) -> np.ndarray:
+        if self.shape is GROUND:
+            return away
+        found = self.directors.T @ away
+        reach = list(self.shape.reach)
+        if self.shape is ROD and np.abs(found[:2]).max() > 1e-9 * (np.abs(found).max() + 1e-300):
+            raise ModelError(
+                f"{what} is beside the axis of the thin rod {self.name}",
+                expected="places and directions along its axis: turning about it has no meaning",
+                received=f"{found.tolist()} in its own axes",
+                remedy="give the rod a moment of inertia about its axis",
+            )
+        return found[reach]
+
+
+def ground() -> Part:
+    """What does not move."""
+    return Part("ground", GROUND)
+
+
+def point(name: str, mass: Any, at: Any, velocity: Any) -> Part:
+    """A point mass."""
+    where = f"point {name}"
+    return Part(
+        name, POINT, weight(where, mass),
+        position=vector(f"the place of {where}", at),
+        velocity=vector(f"the velocity of {where}", velocity),
+    )  # fmt: skip
+
+
+def body(
+    name: str, mass: Any, inertia: Any, at: Any, rotation: Any, velocity: Any, spin: Any
+) -> Part:
+    """A rigid body; thin rods and plates are recognised by their inertia."""
+    where = f"body {name}"
+    moments, axes = principal(where, inertia)
+    shape, moments, axes = _shaped(moments, axes)
+    return Part(
+        name, shape, weight(where, mass), moments, axes,
+        vector(f"the place of {where}", at), vector(f"the velocity of {where}", velocity),
+        rotation_of(where, rotation), vector(f"the angular velocity of {where}", spin),
+    )  # fmt: skip
+
+
+def _shaped(moments: np.ndarray, axes: np.ndarray) -> tuple[Shape, np.ndarray, np.ndarray]:
+    """The shape, with axes in an order in which a rod lies along the third, a plate across it."""
+    extents = moments.sum() / 2 - moments
+    thin = extents <= THIN * moments.max()
+    if thin.sum() == 0:
+        return BODY, moments, axes
+    if thin.sum() == 3:
+        raise ModelError("a body without extent is a point", remedy="m.point(…)")
+    special = int(np.flatnonzero(~thin)[0]) if thin.sum() == 2 else int(np.flatnonzero(thin)[0])
+    order = [(special + 1) % 3, (special + 2) % 3, special]
+    return ROD if thin.sum() == 2 else PLATE, moments[order], axes[:, order]
+
+
+# ---- what is given ----------------------------------------------------------------------------
+
+
+def vector(what: str, given: Any) -> np.ndarray:
+    """Three finite numbers."""
+    try:
+        found = np.array(given, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{what} cannot be read", expected="three numbers", received=repr(given)[:80]
+        ) from error
+    if found.shape != (3,) or not np.all(np.isfinite(found)):
+        raise InputError(
+            f"{what} cannot be used", expected="three finite numbers", received=repr(given)[:80]
+        )
+    return found
+
+
+def direction(what: str, given: Any) -> np.ndarray:
+    """A vector of length one along what is given."""
+    found = vector(what, given)
+    length = float(np.linalg.norm(found))
+    if length == 0:
+        raise InputError(f"{what} has no direction", expected="a vector that is not zero")
+    return found / length
+
+
+def weight(where: str, given: Any) -> float:
+    """A positive mass."""
+    found = number(f"the mass of {where}", given)
+    if not found > 0:
+        raise ModelError(
+            f"the mass of {where} is not positive",
+            expected="a positive number",
+            received=found,
+            remedy="what has no mass is a place on something else, or on m.ground",
+        )
+    return found
+
+
+def principal(where: str, given: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Principal moments of inertia and their axes, (3,) and (3, 3); physical ones only."""
+    what = f"the inertia of {where}"
+    try:
+        found = np.array(given, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{what} cannot be read",
+            expected="three principal moments, or a 3 × 3 matrix",
+            received=repr(given)[:80],
+        ) from error
+    if found.shape not in ((3,), (3, 3)) or not np.all(np.isfinite(found)):
+        raise InputError(
+            f"{what} cannot be used",
+            expected="three finite principal moments, or a 3 × 3 matrix",
+            received=repr(given)[:80],
+        )
+    axes = np.eye(3)
+    if found.ndim == 2:
+        if np.abs(found - found.T).max() > 1e-12 * np.abs(found).max():
+            raise ModelError(f"{what} is not symmetric", received=found.tolist())
+        if np.count_nonzero(found - np.diag(np.diagonal(found))):
+            found, axes = np.linalg.eigh(found)
+            axes[:, 2] *= np.sign(np.linalg.det(axes))
+        else:
+            found = np.diagonal(found).copy()
+    largest = float(found.max())
+    extents = found.sum() / 2 - found
+    if not largest > 0 or extents.min() < -1e-9 * largest or found.min() < -1e-12 * largest:
+        raise ModelError(
+            f"{what} is not that of a body",
+            expected="J₁ + J₂ ≥ J₃ for each, and none negative",
+            received=f"principal moments {found.tolist()}",
+            remedy="check the order and the signs: moments are about the centre of mass",
+        )
+    return found, axes
+
+
+def rotation_of(where: str, given: Any) -> np.ndarray:
+    """A rotation matrix from one, from a unit quaternion (w, x, y, z), or from nothing."""
+    if given is None:
+        return np.eye(3)
+    try:
+        found = np.array(given, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"the rotation of {where} cannot be read",
+            expected="a 3 × 3 rotation, or a quaternion (w, x, y, z)",
+            received=repr(given)[:80],
+        ) from error
+    if found.shape == (4,):
+        return SO3.from_quaternion(found)
+    if found.shape != (3, 3):
+        raise InputError(
+            f"the rotation of {where} has the wrong shape",
+            expected="a 3 × 3 rotation, or a quaternion (w, x, y, z)",
+            received=f"shape {found.shape}",
+            remedy='taut.rotation(angles, "zxz") makes one of angles',
+        )
+    SO3.check(found)
+    return found

@@ -1,0 +1,382 @@
+"""Joints with a number of their own (angles that count turns, screws, curves), and drives.
+
+An angle φ or a place s on a curve is a coordinate without inertia.  On the constraints its rate is
+known from the other velocities, so inertia μ may be moved to it without changing the motion:
+
+    T′ = T + ½ μ (φ̇² − |ḃ − cos φ u̇ − sin φ ẇ|²),        b = cos φ u + sin φ w  on the constraints,
+    T′ = T + ½ μ (|c′(s)|² ṡ² − |Ṗ|²),                       P = c(s)  on the constraints:
+
+both brackets are zero there, so L′ = L on all motions that are allowed, and the equations of motion
+are the same.  μ is so small that T′ stays positive definite.  Newton's method follows φ from step
+to step, so it counts turns.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from taut.errors import ModelError, number
+from taut.model.mechanism.joints import Joint, numbered, triad
+from taut.model.mechanism.library import Piece, Written
+from taut.model.mechanism.parts import Part, direction, vector
+from taut.model.mechanism.shapes import GROUND, NUMBER, POINT, Side, dot, minus
+from taut.model.symbols import scalar, t
+
+SHARE = 0.2  # of the inertia that may be moved: far from singular, and from nothing
+X, Y, Z = sp.symbols("x y z", real=True)
+
+
+class Relations:
+    """The verbs by which these are added; a part of `Mechanism`."""
+
+    parts: dict[str, Part]
+    joints: dict[str, Joint]
+
+    # ---- angles --------------------------------------------------------------------------------
+
+    def angle(self, joint: Any) -> sp.Symbol:
+        """The angle of a hinge as a coordinate of its own, which counts turns; its symbol.
+
+        It is zero at the start, and grows as the second part turns about the axis.
+        """
+        held = self._joint(joint, ("revolute", "cylindrical", "screw"))  # type: ignore[attr-defined]
+        if not held.angle:
+            made = self._counted(f"angle_{held.name}", held.a, held.b, held.triad, held.name)
+            held.pieces.extend(made)
+            object.__setattr__(held, "angle", f"angle_{held.name}")
+        return sp.Symbol(held.angle, real=True)
+
+    def _counted(self, name: str, a: Part, b: Part, held: dict, owner: str) -> list[Piece]:
+        """A new coordinate φ with u_b = cos φ u_a + sin φ w_a, and the inertia that it is lent."""
+        number_ = self._number(name, _rate(a, b, held))
+        what = f"joint {owner}"
+        values = np.concatenate(
+            [a.along(held["u"], what), a.along(held["w"], what), b.along(held["u"], what)]
+        )
+        indices = [*a.indices, *b.indices, number_.first]
+        key = ("angle", a.shape.name, b.shape.name)
+        share = SHARE / (_ease(a) + _ease(b))
+        return [
+            Piece("lagrangian", key, lambda: _lent_to_angle(a, b), indices, [*values, share]),
+            Piece("constraint", key, lambda: _angle_row(a, b), indices, values, [f"{owner} angle"]),
+        ]
+
+    def _number(self, name: str, rate: float, at: float = 0.0) -> Part:
+        part = Part(self._new(name), NUMBER)  # type: ignore[attr-defined]
+        part.position, part.velocity = np.array([at, 0.0, 0.0]), np.array([rate, 0.0, 0.0])
+        return self._added(part, {})  # type: ignore[attr-defined]
+
+    def gear(self, first: Any, second: Any, *, ratio: float, name: str = "") -> Joint:
+        """Two hinges that turn together: angle of the first = −ratio · angle of the second.
+
+        Two toothed wheels with radii r₁, r₂ have ratio r₂/r₁; a belt has −r₂/r₁.
+        """
+        found = number("the ratio of a gear", ratio)
+        if found == 0:
+            raise ModelError("a gear of ratio zero holds nothing", expected="a number ≠ 0")
+        hinges = [self._joint(x, ("revolute", "cylindrical", "screw")) for x in (first, second)]  # type: ignore[attr-defined]
+        if hinges[0] is hinges[1]:
+            raise ModelError("a gear joins a hinge to itself", expected="two hinges")
+        name = self._new(name) if name else self._free("joint")  # type: ignore[attr-defined]
+        turned = [self.parts[self.angle(x).name] for x in hinges]
+        one, other, r = sp.symbols("phi_a phi_b ratio", real=True)
+        rates = sp.symbols("phi_a_dot phi_b_dot", real=True)
+        piece = Piece(
+            "constraint", "gear", lambda: ((one, other), rates, [r], [one + r * other]),
+            [x.first for x in turned], [found], [name],
+        )  # fmt: skip
+        at = np.array([hinges[0].at[1], hinges[1].at[1]])
+        return self._kept(Joint(name, "gear", hinges[0].b, hinges[1].b, at, [piece]))  # type: ignore[attr-defined]
+
+    def screw(self, *sides: Any, at: Any, axis: Any, pitch: float) -> Joint:
+        """Both turn about a common axis and slide along it by `pitch` for each turn."""
+        joint = self.cylindrical(*sides, at=at, axis=axis)  # type: ignore[attr-defined]
+        lead = number(f"the pitch of {joint.name}", pitch) / (2 * np.pi)
+        object.__setattr__(joint, "kind", "screw")
+        self.angle(joint)
+        self._rolled(joint, "e", lead)
+        return joint
+
+    def rolling(self, *sides: Any, at: Any, axis: Any, along: Any, radius: float) -> Joint:
+        """A wheel that rolls along a line of another part (or of the ground) without slipping.
+
+        Parameters
+        ----------
+        *sides : (name,) part, wheel
+        at : (3,) array_like
+            The centre of the wheel at the start.
+        axis : (3,) array_like
+            About which it turns.
+        along : (3,) array_like
+            The line, at right angles to the axis.  The wheel turns about the axis by (distance
+            along it)/radius: with z up, one that rolls along +x turns about +y.
+        radius : float
+        """
+        name, a, b = self._sides("rolling", sides)  # type: ignore[attr-defined]
+        span = number(f"the radius of {name}", radius)
+        if not span > 0:
+            raise ModelError(f"the radius of {name} is not positive", received=span)
+        spin, line = direction(f"the axis of {name}", axis), direction(f"the line of {name}", along)
+        if abs(spin @ line) > 1e-9:
+            raise ModelError(
+                f"the line of {name} is not at right angles to its axis",
+                received=f"cosine {spin @ line:.3g}",
+            )
+        held = triad(spin, line)
+        place = vector(f"the place of {name}", at)
+        joint = self._joined(  # type: ignore[attr-defined]
+            name, "track", a, b, np.array([place, place]),
+            {x: held[x] for x in "uwe"}, {"e": held["e"]}, [], held,
+        )  # fmt: skip
+        object.__setattr__(joint, "kind", "rolling")
+        joint.pieces.extend(self._counted(f"angle_{name}", a, b, held, name))
+        object.__setattr__(joint, "angle", f"angle_{name}")
+        self._rolled(joint, "u", span)
+        return joint
+
+    def _rolled(self, joint: Joint, line: str, lead: float) -> None:
+        """The row  (direction of a)·(P_b − P_a) = lead φ."""
+        a, b, what = joint.a, joint.b, f"joint {joint.name}"
+        values = [*a.on(joint.at[0], what), *a.along(joint.triad[line], what)]
+        values += [*b.on(joint.at[1], what), lead]
+        turned = self.parts[joint.angle]
+        joint.pieces.append(
+            Piece(
+                "constraint", ("rolled", a.shape.name, b.shape.name), lambda: _rolled_row(a, b),
+                [*a.indices, *b.indices, turned.first], values, [f"{joint.name} lead"],
+            )
+        )  # fmt: skip
+
+    # ---- prescribed motion ---------------------------------------------------------------------
+
+    def drive(self, joint: Any, *, angle: Any = None, slide: Any = None, name: str = "") -> Joint:
+        """Make a hinge turn, or a slider move, as a function of `taut.t`."""
+        if (angle is None) == (slide is None):
+            raise ModelError("a drive moves one thing", expected="angle=… or slide=…")
+        kinds = ("revolute", "cylindrical") if slide is None else ("prismatic", "cylindrical")
+        held = self._joint(joint, kinds)  # type: ignore[attr-defined]
+        name = self._new(name) if name else self._free("joint")  # type: ignore[attr-defined]
+        motion = _of_time(name, angle if slide is None else slide)
+        kind = "angle" if slide is None else "slide"
+        measure = self.measure(held, kind)  # type: ignore[attr-defined]
+        a, b = held.a, held.b
+        piece = Piece(
+            "constraint", ("drive", *measure.key, sp.srepr(motion)),
+            lambda: _driven_row(kind, a, b, motion),
+            [*a.indices, *b.indices], measure.values, [name],
+        )  # fmt: skip
+        return self._kept(Joint(name, f"driven {kind}", a, b, held.at, [piece], held.triad))  # type: ignore[attr-defined]
+
+    def move(self, part: Any, motion: Any, *, at: Any = None, name: str = "") -> Joint:
+        """Make a place of a part go where three expressions of `taut.t` say."""
+        held = self._part(part)  # type: ignore[attr-defined]
+        if held.shape is GROUND:
+            raise ModelError("the ground does not move", expected="another part")
+        name = self._new(name) if name else self._free("joint")  # type: ignore[attr-defined]
+        if isinstance(motion, str) or not hasattr(motion, "__len__") or len(motion) != 3:
+            raise ModelError(f"{name} cannot be read", expected="three expressions of t")
+        path = tuple(_of_time(name, x) for x in motion)
+        place = held.position if at is None else vector(f"the place of {name}", at)
+
+        def write() -> Written:
+            side = Side(held.shape, "a")
+            rows = minus(side.place(), path)  # type: ignore[arg-type]
+            return side.coordinates, side.rates, side.constants, rows
+
+        key = ("move", held.shape.name, sp.srepr(path))
+        values = held.on(place, f"joint {name}")
+        piece = Piece("constraint", key, write, held.indices, values, numbered(name, 3))
+        ground = self.ground  # type: ignore[attr-defined]
+        return self._kept(Joint(name, "moved", ground, held, np.array([place, place]), [piece]))  # type: ignore[attr-defined]
+
+    # ---- curves and surfaces -------------------------------------------------------------------
+
+    def on_surface(self, part: Any, surface: Any, *, at: Any = None, name: str = "") -> Joint:
+        """Keep a place of a part on a surface F(x, y, z) = 0, given as an expression."""
+        return self._on(part, [surface], at, name, "surface")
+
+    def on_curve(
+        self, part: Any, curve: Any, *, at: Any = None, start: float = 0.0, name: str = ""
+    ) -> Joint:
+        """Keep a place of a part on a curve.
+
+        Parameters
+        ----------
+        part : Part or name
+        curve : two expressions, or (three expressions, symbol)
+            F₁(x, y, z) = F₂(x, y, z) = 0, or the curve (x(s), y(s), z(s)) with its symbol s.
+        at : (3,) array_like, optional
+            The place; the centre of mass if not given.
+        start : float
+            Where on the curve it begins, if that is given by s.
+        """
+        listed = not isinstance(curve, str) and hasattr(curve, "__len__") and len(curve) == 2
+        if listed and hasattr(curve[0], "__len__") and isinstance(curve[1], sp.Symbol):
+            return self._along_curve(part, curve[0], curve[1], at, start, name)
+        if not listed:
+            raise ModelError(
+                "the curve cannot be read",
+                expected="two expressions of x, y, z, or ((x(s), y(s), z(s)), s)",
+                received=repr(curve)[:80],
+            )
+        return self._on(part, list(curve), at, name, "curve")
+
+    def _on(self, part: Any, given: list[Any], at: Any, name: str, kind: str) -> Joint:
+        held = self._part(part)  # type: ignore[attr-defined]
+        name = self._new(name) if name else self._free("joint")  # type: ignore[attr-defined]
+        rows = [_in_space(name, e) for e in given]
+        place = held.position if at is None else vector(f"the place of {name}", at)
+
+        def write() -> Written:
+            side = Side(held.shape, "a")
+            table = dict(zip((X, Y, Z), side.place(), strict=True))
+            found = [e.subs(table, simultaneous=True) for e in rows]
+            return side.coordinates, side.rates, side.constants, found
+
+        key = (kind, held.shape.name, sp.srepr(rows))
+        values = held.on(place, f"joint {name}")
+        names = numbered(name, len(rows))
+        piece = Piece("constraint", key, write, held.indices, values, names)
+        ground = self.ground  # type: ignore[attr-defined]
+        return self._kept(Joint(name, kind, ground, held, np.array([place, place]), [piece]))  # type: ignore[attr-defined]
+
+    def _along_curve(self, part, path, symbol, at, start, name) -> Joint:
+        held = self._part(part)  # type: ignore[attr-defined]
+        name = self._new(name) if name else self._free("joint")  # type: ignore[attr-defined]
+        s = sp.Symbol("s", real=True)
+        track = tuple(scalar(e, f"the curve of {name}").subs(symbol, s) for e in path)
+        if len(track) != 3 or set().union(*(e.free_symbols for e in track)) - {s}:
+            raise ModelError(
+                f"the curve of {name} cannot be read",
+                expected=f"three expressions of {symbol} alone",
+                received=repr(path)[:80],
+            )
+        begin = number(f"the start of {name}", start)
+        slope = np.array([float(e.diff(s).subs(s, begin)) for e in track])
+        if not np.linalg.norm(slope) > 0:
+            raise ModelError(f"the curve of {name} has no direction at its start")
+        place = held.position if at is None else vector(f"the place of {name}", at)
+        moving = held.velocity + np.cross(held.angular_velocity, place - held.position)
+        number_ = self._number(f"s_{name}", float(slope @ moving / (slope @ slope)), begin)
+        values = held.on(place, f"joint {name}")
+        arm = 1.0 if held.shape is POINT else 1.0 + float(np.sum((place - held.position) ** 2))
+        share = SHARE / (1 / held.mass + _ease(held) * arm)
+        indices = [*held.indices, number_.first]
+        key = ("along", held.shape.name, sp.srepr(track))
+        pieces = [
+            Piece("lagrangian", key, lambda: _lent_to_curve(held, track, s), indices,
+                  [*values, share]),
+            Piece("constraint", key, lambda: _curve_rows(held, track, s), indices, values,
+                  numbered(name, 3)),
+        ]  # fmt: skip
+        ground = self.ground  # type: ignore[attr-defined]
+        return self._kept(Joint(name, "curve", ground, held, np.array([place, place]), pieces))  # type: ignore[attr-defined]
+
+
+# ---- rows and lent inertia --------------------------------------------------------------------
+
+
+def _ease(part: Part) -> float:
+    """A bound of |direction's rate|²/(2 T): what moving inertia to an angle takes from the part."""
+    if part.shape in (GROUND, POINT):
+        return 0.0
+    return 2.0 / min(part.extents[k - 1] for k in part.shape.directors)
+
+
+def _rate(a: Part, b: Part, held: dict) -> float:
+    """φ̇ at the start."""
+    return float((b.angular_velocity - a.angular_velocity) @ held["e"])
+
+
+def _angle_sides(a: Part, b: Part):
+    sides = Side(a.shape, "a"), Side(b.shape, "b")
+    u, w, other = sides[0].vector(), sides[0].vector(), sides[1].vector()
+    phi, rate = sp.symbols("phi phi_dot", real=True)
+    q = [*sides[0].coordinates, *sides[1].coordinates, phi]
+    v = [*sides[0].rates, *sides[1].rates, rate]
+    return sides, u, w, other, phi, rate, q, v, [*sides[0].constants, *sides[1].constants]
+
+
+def _angle_row(a: Part, b: Part) -> Written:
+    """b·(−sin φ u + cos φ w) = 0."""
+    _, u, w, other, phi, _, q, v, constants = _angle_sides(a, b)
+    row = -sp.sin(phi) * dot(other, u) + sp.cos(phi) * dot(other, w)
+    return q, v, constants, [row]
+
+
+def _lent_to_angle(a: Part, b: Part) -> Written:
+    """½ μ (φ̇² − |ḃ − cos φ u̇ − sin φ ẇ|²)."""
+    sides, u, w, other, phi, rate, q, v, constants = _angle_sides(a, b)
+    share = sp.Symbol("mu", positive=True)
+    moved = sides[1].rate(other)
+    turned = [sides[0].rate(x) for x in (u, w)]
+    left = [m - sp.cos(phi) * x - sp.sin(phi) * y for m, x, y in zip(moved, *turned, strict=True)]
+    lent = share * (rate**2 - sp.Add(*(e**2 for e in left))) / 2
+    return q, v, [*constants, share], [lent]
+
+
+def _rolled_row(a: Part, b: Part) -> Written:
+    sides = Side(a.shape, "a"), Side(b.shape, "b")
+    pa, line, pb = sides[0].place(), sides[0].vector(), sides[1].place()
+    phi, rate, lead = sp.symbols("phi phi_dot lead", real=True)
+    q = [*sides[0].coordinates, *sides[1].coordinates, phi]
+    v = [*sides[0].rates, *sides[1].rates, rate]
+    constants = [*sides[0].constants, *sides[1].constants, lead]
+    return q, v, constants, [dot(line, minus(pb, pa)) - lead * phi]
+
+
+def _driven_row(kind: str, a: Part, b: Part, motion: sp.Expr) -> Written:
+    sides = Side(a.shape, "a"), Side(b.shape, "b")
+    q = [*sides[0].coordinates, *sides[1].coordinates]
+    v = [*sides[0].rates, *sides[1].rates]
+    if kind == "angle":
+        u, w, other = sides[0].vector(), sides[0].vector(), sides[1].vector()
+        row = -sp.sin(motion) * dot(other, u) + sp.cos(motion) * dot(other, w)
+    else:
+        pa, axis, pb = sides[0].place(), sides[0].vector(), sides[1].place()
+        row = dot(axis, minus(pb, pa)) - motion
+    return q, v, [*sides[0].constants, *sides[1].constants], [row]
+
+
+def _curve_rows(part: Part, track: tuple[sp.Expr, ...], s: sp.Symbol) -> Written:
+    side = Side(part.shape, "a")
+    rows = minus(side.place(), track)  # type: ignore[arg-type]
+    rate = sp.Symbol("s_dot", real=True)
+    return [*side.coordinates, s], [*side.rates, rate], side.constants, rows
+
+
+def _lent_to_curve(part: Part, track: tuple[sp.Expr, ...], s: sp.Symbol) -> Written:
+    """½ μ (|c′|² ṡ² − |Ṗ|²)."""
+    side = Side(part.shape, "a")
+    rate, share = sp.Symbol("s_dot", real=True), sp.Symbol("mu", positive=True)
+    moved = side.rate(side.place())
+    steep = sp.Add(*(e.diff(s) ** 2 for e in track))
+    lent = share * (steep * rate**2 - sp.Add(*(e**2 for e in moved))) / 2
+    return [*side.coordinates, s], [*side.rates, rate], [*side.constants, share], [lent]
+
+
+def _of_time(name: str, given: Any) -> sp.Expr:
+    found = scalar(given, f"the motion of {name}")
+    stray = {x for x in found.free_symbols if getattr(x, "name", "") != t.name}
+    if stray:
+        raise ModelError(
+            f"the motion of {name} depends on {', '.join(sorted(map(str, stray)))}",
+            expected="an expression of taut.t alone",
+        )
+    return found.xreplace({x: t for x in found.free_symbols})
+
+
+def _in_space(name: str, given: Any) -> sp.Expr:
+    found = scalar(given, f"the equation of {name}")
+    own = {s.name: s for s in (X, Y, Z)} | {t.name: t}
+    stray = sorted({getattr(x, "name", str(x)) for x in found.free_symbols} - set(own))
+    if stray or not found.free_symbols:
+        raise ModelError(
+            f"the equation of {name} cannot be used",
+            expected="an expression of x, y, z (and t)",
+            received=str(found)[:80],
+        )
+    return found.xreplace({x: own[x.name] for x in found.free_symbols})  # type: ignore[attr-defined]

@@ -1,0 +1,190 @@
+"""Angles that count turns, gears, screws, rolling, curves and drives: against closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import taut
+from taut.model.mechanism.relations import SHARE
+
+G = 9.81
+
+
+def simulated(m, duration, step, **settings):
+    return taut.simulate(m, duration=duration, step=step, method="composition-4", laws=None,
+                         **settings)  # fmt: skip
+
+
+class TestScrew:
+    def test_falls_as_slowly_as_its_thread_lets_it(self):
+        m = taut.Mechanism(gravity=(0, 0, -G))
+        nut = m.body("nut", mass=2, inertia=(0.03, 0.03, 0.05), at=(0, 0, 0))
+        m.screw("thread", m.ground, nut, at=(0, 0, 0), axis=(0, 0, 1), pitch=0.5)
+        run = simulated(m, 2, 0.002)
+        lead = 0.5 / (2 * np.pi)
+        fall = -G / (1 + 0.05 / (2 * lead**2))
+        np.testing.assert_allclose(run["nut"].position[-1], [0, 0, 2 * fall], atol=2e-6)
+        turned = run.q[:, -1]  # the angle counts turns
+        assert turned[-1] == pytest.approx(2 * fall / lead, rel=1e-6)
+        assert abs(turned[-1]) > 12 * np.pi
+        rate = run["nut"].angular_velocity[-1]
+        np.testing.assert_allclose(rate, [0, 0, 2 * fall / lead], rtol=1e-5, atol=1e-9)
+
+    def test_the_lent_inertia_does_not_change_the_motion(self, monkeypatch):
+        runs = []
+        for share in (SHARE, SHARE / 50):
+            monkeypatch.setattr("taut.model.mechanism.relations.SHARE", share)
+            m = taut.Mechanism(gravity=(1, 2, -G))
+            arm = m.body("arm", mass=1, inertia=(0.2, 0.3, 0.4), at=(1, 0, 0))
+            tip = m.body("tip", mass=1, inertia=(0.1, 0.2, 0.15), at=(2, 0, 0),
+                         angular_velocity=(0, 5, 0))  # fmt: skip
+            m.revolute("shoulder", m.ground, arm, at=(0, 0, 0), axis=(0, 0, 1))
+            m.revolute("elbow", arm, tip, at=(1.5, 0, 0), axis=(0, 1, 0))
+            m.angle("elbow")
+            runs.append(simulated(m, 0.5, 0.0025, project=True))
+        for name in ("arm", "tip"):
+            np.testing.assert_allclose(
+                runs[0][name].position, runs[1][name].position, atol=1e-7, rtol=0
+            )
+        np.testing.assert_allclose(runs[0].q[:, -1], runs[0]["elbow"].angle, atol=1e-9)
+
+
+class TestRolling:
+    def test_down_a_slope(self):
+        m = taut.Mechanism(gravity=(3, 0, -G))
+        wheel = m.body("wheel", mass=2, inertia=(0.03, 0.05, 0.03), at=(0, 0, 0.1))
+        m.rolling("contact", m.ground, wheel, at=(0, 0, 0.1), axis=(0, 1, 0), along=(1, 0, 0),
+                  radius=0.1)  # fmt: skip
+        run = simulated(m, 2, 0.01)
+        fast = 3 / (1 + 0.05 / (2 * 0.01))
+        np.testing.assert_allclose(run["wheel"].position[-1], [2 * fast, 0, 0.1], atol=2e-6)
+        np.testing.assert_allclose(run["wheel"].angular_velocity[-1], [0, 20 * fast, 0], atol=1e-5)
+        # What touches the ground stands still.
+        still = run["wheel"].velocity + np.cross(run["wheel"].angular_velocity, [0, 0, -0.1])
+        np.testing.assert_allclose(still, 0, atol=1e-12)
+
+    def test_refused(self):
+        m = taut.Mechanism()
+        wheel = m.body("wheel", mass=1, inertia=(1, 1, 1), at=(0, 0, 0))
+        given = {"at": (0, 0, 0), "axis": (0, 1, 0)}
+        with pytest.raises(taut.ModelError, match="right angles"):
+            m.rolling(m.ground, wheel, along=(1, 1, 0), radius=1, **given)
+        with pytest.raises(taut.ModelError, match="radius"):
+            m.rolling(m.ground, wheel, along=(1, 0, 0), radius=0, **given)
+
+
+class TestGear:
+    @pytest.mark.parametrize("ratio", [2.0, -0.5])
+    def test_two_wheels_share_a_torque(self, ratio):
+        m = taut.Mechanism()
+        first = m.body("first", mass=1, inertia=(0.15, 0.1, 0.2), at=(0, 0, 0),
+                       angular_velocity=(0, 0, 3))  # fmt: skip
+        second = m.body("second", mass=1, inertia=(0.3, 0.3, 0.5), at=(1, 0, 0),
+                        angular_velocity=(0, 0, -3 / ratio))  # fmt: skip
+        a = m.revolute("a", m.ground, first, at=(0, 0, 0), axis=(0, 0, 1))
+        b = m.revolute("b", m.ground, second, at=(1, 0, 0), axis=(0, 0, 1))
+        m.gear(a, b, ratio=ratio)
+        m.torque(first, (0, 0, 0.7))
+        run = simulated(m, 4, 0.02)
+        rate = 3 + 4 * 0.7 / (0.2 + 0.5 / ratio**2)
+        assert run["first"].angular_velocity[-1, 2] == pytest.approx(rate, rel=1e-9)
+        assert run["second"].angular_velocity[-1, 2] == pytest.approx(-rate / ratio, rel=1e-9)
+
+    def test_refused(self):
+        m = taut.Mechanism()
+        wheel = m.body("wheel", mass=1, inertia=(1, 1, 1), at=(0, 0, 0))
+        hinge = m.revolute("hinge", m.ground, wheel, at=(0, 0, 0), axis=(0, 0, 1))
+        ball = m.spherical("ball", m.ground, wheel, at=(0, 0, 0))
+        with pytest.raises(taut.ModelError, match="to itself"):
+            m.gear(hinge, "hinge", ratio=1)
+        with pytest.raises(taut.ModelError, match="no such motion"):
+            m.gear(hinge, ball, ratio=1)
+        with pytest.raises(taut.UnknownName, match="joint"):
+            m.gear(hinge, "hinges", ratio=1)
+        with pytest.raises(taut.ModelError, match="ratio zero"):
+            m.gear(hinge, ball, ratio=0)
+
+
+class TestCurves:
+    def test_a_bead_on_a_helix(self):
+        s = sp.Symbol("s")
+        m = taut.Mechanism(gravity=(0, 0, -G))
+        bead = m.point("bead", mass=3, at=(1, 0, 0))
+        m.on_curve(bead, ((sp.cos(s), sp.sin(s), s / 4), s), name="helix")
+        run = simulated(m, 3, 0.01)
+        fall = -G / 16 / (1 + 1 / 16)
+        assert run["bead"].position[-1, 2] == pytest.approx(4.5 * fall, rel=1e-6)
+        assert run.q[-1, -1] == pytest.approx(4 * 4.5 * fall, rel=1e-6)
+
+    def test_a_curve_is_the_same_as_two_equations(self):
+        x, y, z = sp.symbols("x y z")
+        s = sp.Symbol("s")
+        found = []
+        for curve in ((z - x**2 / 2, y), ((s, 0, s**2 / 2), s)):
+            m = taut.Mechanism(gravity=(0, 0, -G))
+            body = m.body("body", mass=1, inertia=(0.1, 0.2, 0.15), at=(1, 0, 0.7),
+                          angular_velocity=(0, 1, 0), velocity=(-0.2, 0, 0))  # fmt: skip
+            m.on_curve(body, curve, at=(1, 0, 0.5), start=1, name="track")
+            found.append(simulated(m, 1, 0.0025, project=True))
+        np.testing.assert_allclose(
+            found[0]["body"].position, found[1]["body"].position, atol=1e-7, rtol=0
+        )
+
+    def test_a_point_on_a_sphere_is_a_spherical_pendulum(self):
+        x, y, z = sp.symbols("x y z")
+        m = taut.Mechanism(gravity=(0, 0, -G))
+        bob = m.point("bob", mass=1, at=(1, 0, 0), velocity=(0, 1, 0))
+        m.on_surface(bob, x**2 + y**2 + z**2 - 1)
+        run = taut.simulate(m, duration=1.3, step=0.01, method="composition-8", laws=None)
+        # Problem 14 of the reference problems.
+        np.testing.assert_allclose(
+            run["bob"].position[-1], [-0.7551901643418, -0.6513026240283, -0.0741128033159],
+            atol=1e-10,
+        )  # fmt: skip
+
+    @pytest.mark.parametrize("curve", ["x", (1, 2, 3), (sp.Symbol("k"), sp.Symbol("y")), 3])
+    def test_refused(self, curve):
+        m = taut.Mechanism()
+        bob = m.point("bob", mass=1, at=(1, 0, 0))
+        with pytest.raises(taut.TautError):
+            m.on_curve(bob, curve)
+
+
+class TestDrives:
+    def test_an_angle(self):
+        m = taut.Mechanism()
+        arm = m.body("arm", mass=1, inertia=(0.1, 0.2, 0.15), at=(0.5, 0, 0))
+        hinge = m.revolute("hinge", m.ground, arm, at=(0, 0, 0), axis=(0, 1, 0))
+        m.drive(hinge, angle=2 * taut.t**2, name="motor")
+        run = simulated(m, 3, 0.01)
+        np.testing.assert_allclose(run["hinge"].angle, 2 * run.t**2, atol=1e-9)
+        # The motor turns a moment of inertia of 0.2 + 1/4 about the hinge.
+        np.testing.assert_allclose(run["motor"].torque[:, 1], 4 * 0.45, rtol=1e-6)
+
+    def test_a_slide_and_a_place(self):
+        m = taut.Mechanism()
+        cart = m.body("cart", mass=2, inertia=(0.1, 0.2, 0.15), at=(0, 0, 0), velocity=(3, 0, 0))
+        rail = m.prismatic("rail", m.ground, cart, at=(0, 0, 0), axis=(1, 0, 0))
+        m.drive(rail, slide=3 * sp.sin(taut.t), name="motor")
+        bob = m.point("bob", mass=0.5, at=(0, 0, 1), velocity=(0, 0, 2))
+        m.move(bob, (0, 0, sp.cosh(taut.t) + 2 * taut.t), name="lift")
+        run = simulated(m, 2, 0.01)
+        np.testing.assert_allclose(run["cart"].position[:, 0], 3 * np.sin(run.t), atol=1e-12)
+        np.testing.assert_allclose(run["rail"].slide, 3 * np.sin(run.t), atol=1e-12)
+        np.testing.assert_allclose(run["motor"].force[:, 0], -6 * np.sin(run.t), atol=1e-9)
+        np.testing.assert_allclose(run["lift"].force[:, 2], 0.5 * np.cosh(run.t), atol=1e-9)
+
+    def test_refused(self):
+        m = taut.Mechanism()
+        cart = m.body("cart", mass=2, inertia=(0.1, 0.2, 0.15), at=(0, 0, 0))
+        rail = m.prismatic("rail", m.ground, cart, at=(0, 0, 0), axis=(1, 0, 0))
+        with pytest.raises(taut.ModelError, match="one thing"):
+            m.drive(rail)
+        with pytest.raises(taut.ModelError, match="no such motion"):
+            m.drive(rail, angle=taut.t)
+        with pytest.raises(taut.ModelError, match="depends on x"):
+            m.drive(rail, slide=sp.Symbol("x"))
+        with pytest.raises(taut.ModelError, match="ground does not move"):
+            m.move(m.ground, (0, 0, 0))
