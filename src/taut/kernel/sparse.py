@@ -135,18 +135,24 @@ def _minimum_degree(neighbours: list[set[int]], late: np.ndarray) -> list[int]:
     return order
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True)
 def factorise(values, start, column, diagonal, mirror, row):
     """Replace `values` by L (unit diagonal, below) and U; False if a pivot is lost to cancellation.
 
     `row` is a work array of length n, zero on entry and on exit.
     """
+    return factorise_after(values, start, column, diagonal, mirror, row, np.zeros(len(row)))
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def factorise_after(values, start, column, diagonal, mirror, row, lost):
+    """`factorise`, where `lost` are the sizes of what was subtracted from each pivot before."""
     n = diagonal.shape[0]
     for k in range(n):
         a, b, d = start[k], start[k + 1], diagonal[k]
         for s in range(a, b):
             row[column[s]] = values[s]
-        size = abs(values[d])
+        size = abs(values[d]) + lost[k]
         for s in range(a, d):
             j = column[s]
             factor = row[j] * values[diagonal[j]]  # diagonals hold reciprocals once done
