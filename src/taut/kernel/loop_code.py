@@ -41,7 +41,7 @@ class _Writer:
         fixed = [self._broadcast() for _ in range(self.inputs.count("b"))]
         homes = [self._address("%table") for x in self.outputs if x in REDUCED]
         first = e.put(f"getelementptr i64, ptr %table, i64 {self.at}")
-        e.do(f"%empty = icmp eq i64 %blocks, 0\n  br i1 %empty, label %done, label %loop")
+        e.do("%empty = icmp eq i64 %blocks, 0\n  br i1 %empty, label %done, label %loop")
         e.label("loop")
         e.do("%k = phi i64 [ 0, %entry ], [ %more, %loop ]")
         e.do(f"%row = phi ptr [ {first}, %entry ], [ %next, %loop ]")
@@ -80,7 +80,7 @@ class _Writer:
         for how in self.inputs:
             if how == "b":
                 values.append(spare.pop(0))
-            elif how == "u":
+            elif how == "u" or self.lanes == 1:
                 values.append(e.put(f"load {e.type}, ptr {self._address('%row')}, align 8"))
             else:
                 value = "poison"
@@ -109,17 +109,24 @@ class _Writer:
     def _write_lane(self, how: str, value: str, lane: int) -> None:
         e = self.e
         where = self._address("%row")
-        one = e.put(f"extractelement {e.type} {value}, i32 {lane}")
+        one = self._lane(value, lane)
         if how == "s":
             before = e.put(f"load double, ptr {where}, align 8")
             one = e.put(f"fadd double {before}, {one}")
         e.do(f"store double {one}, ptr {where}, align 8")
+
+    def _lane(self, value: str, lane: int) -> str:
+        if self.lanes == 1:
+            return value
+        return self.e.put(f"extractelement {self.e.type} {value}, i32 {lane}")
 
     # ---- largest values and sums -------------------------------------------------------------
 
     def _grown(self, how: str, total: str, value: str) -> str:
         """The instruction that takes `value` into account."""
         e = self.e
+        if how == "+" and self.lanes == 1:
+            return f"fadd double {total}, {value}"
         if how == "+":
             return f"fadd {e.type} {total}, {e.select(self._real(), value, e.constant(0.0))}"
         size = e.intrinsic("fabs", value)
@@ -150,7 +157,7 @@ class _Writer:
         for how, home, end in zip(hows, homes, ends, strict=True):
             total = e.put(f"load double, ptr {home}, align 8")
             for lane in range(self.lanes):
-                one = e.put(f"extractelement {e.type} {end}, i32 {lane}")
+                one = self._lane(end, lane)
                 if how == "+":
                     total = e.put(f"fadd double {total}, {one}")
                     continue

@@ -82,7 +82,8 @@ def made_pass(
         An address that may be written and is never read.
     """
     count = len(gather)
-    inputs, outputs = _padded(gather, None), _padded(target, trash)
+    lanes = LANES if count >= LANES else 1
+    inputs, outputs = _padded(gather, None, lanes), _padded(target, trash, lanes)
     read = _modes(inputs, "b", "u", "g")
     plain = [x not in REDUCED for x in how]
     modes = _modes(outputs, "s", "u", "s")
@@ -95,7 +96,7 @@ def made_pass(
     stores = np.array([x == "=" for x in how], dtype=bool)
     table = _table(inputs, read, moved, written)
     return Pass(
-        kernel(emit(function, read, written, LANES)),
+        kernel(emit(function, read, written, lanes)),
         gather,
         target,
         table,
@@ -107,14 +108,15 @@ def made_pass(
     )
 
 
-def _padded(table: np.ndarray, fill: int | None) -> np.ndarray:
+def _padded(table: np.ndarray, fill: int | None, lanes: int) -> np.ndarray:
     """Addresses in blocks, shape (blocks, columns, lanes); the last instance fills up the last."""
-    spare = -len(table) % LANES
+    spare = -len(table) % lanes
     tail = np.repeat(table[-1:], spare, axis=0)
     if fill is not None:
         tail = np.full_like(tail, fill)
     blocks = np.concatenate([table, tail]).astype(np.int64)
-    return blocks.reshape(-1, LANES, table.shape[1]).transpose(0, 2, 1).copy()
+    shape = (len(blocks) // lanes, lanes, table.shape[1])  # a kernel may have no inputs
+    return blocks.reshape(shape).transpose(0, 2, 1).copy()
 
 
 def _modes(blocks: np.ndarray, same: str, row: str, single: str) -> str:
@@ -126,17 +128,18 @@ def _modes(blocks: np.ndarray, same: str, row: str, single: str) -> str:
 
 def _staged(blocks: np.ndarray, rows: list[bool], reserve) -> tuple[np.ndarray, np.ndarray]:
     """Blocks whose columns lie in a row where they should, and (old, new, column) of each copy."""
+    lanes = blocks.shape[2]
     wanted = np.array(rows, dtype=bool)
     broken = ~np.all(np.diff(blocks, axis=2) == 1, axis=2) & wanted
     where = np.argwhere(broken)
     if not len(where):
         return blocks, np.zeros((0, 3), np.int64)
-    at = reserve(len(where) * LANES)
-    fresh = at + np.arange(len(where) * LANES).reshape(-1, LANES)
+    at = reserve(len(where) * lanes)
+    fresh = at + np.arange(len(where) * lanes).reshape(-1, lanes)
     old = blocks[where[:, 0], where[:, 1]]
     blocks = blocks.copy()
     blocks[where[:, 0], where[:, 1]] = fresh
-    columns = np.repeat(where[:, 1], LANES)
+    columns = np.repeat(where[:, 1], lanes)
     return blocks, np.stack([old.ravel(), fresh.ravel(), columns], axis=1)
 
 

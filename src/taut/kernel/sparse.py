@@ -185,3 +185,28 @@ def substitute(values, start, column, diagonal, x):
         for s in range(diagonal[k] + 1, start[k + 1]):
             total -= values[s] * x[column[s]]
         x[k] = total * values[diagonal[k]]
+
+
+@njit(nogil=True, cache=True)
+def dependent_rows(values, start, column, diagonal, row, below):
+    """Rows of a symmetric matrix whose pivots vanish: they depend on rows before them.
+
+    Such a row is left out, as if it were not there.
+    """
+    n = diagonal.shape[0]
+    lost = np.zeros(n, dtype=np.bool_)
+    for k in range(n):
+        a, b, d = start[k], start[k + 1], diagonal[k]
+        for s in range(a, b):
+            row[column[s]] = values[s]
+        for s in range(a, d):
+            j = column[s]
+            factor = row[j] * values[diagonal[j]]
+            for u in range(diagonal[j] + 1, start[j + 1]):
+                row[column[u]] -= factor * values[u]
+        for s in range(a, b):
+            values[s] = row[column[s]]
+            row[column[s]] = 0.0
+        lost[k] = not values[d] > below
+        values[d] = 0.0 if lost[k] else 1.0 / values[d]
+    return lost
