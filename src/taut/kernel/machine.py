@@ -38,6 +38,8 @@ from taut.kernel.sparse import Pattern, factorise_after, substitute
 from taut.kernel.step_code import NOTES
 
 SOLVE, ASSIGN, SUM = 0, 1, 2
+# Of the floors, which are 1e−7 of a length or 1e8 of the noise of constraints: round-off.
+ROUNDED, NOISE_LIMIT = 1e-8, 1e-3
 (
     N, STAGES, FIRST_STAGE, Q, RESULT, V, CQ, P, CP, Q1, V1, DQ, DP, TANGENT, G, HIDDEN,
     ENERGY, POWER, SCALARS, PAR, PARS, CONSERVATIVE, CONSTRAINED, P_END,
@@ -300,6 +302,9 @@ def solve(ints, floats, tables, base, stage, part):
             bound = 0.0 if ints[stage + IS_CURVED] else FIRST
         final = measure * measure * measure <= NEXT * last * last
         if (measure <= bound and final) or (measure <= NOISE and measure >= STALL_RATIO * last):
+            return iteration + 1
+        # Rounding the largest coordinate of what hangs together explains a move of this size.
+        if iteration > 0 and measure < NOISE_LIMIT and floats[ints[stage + MEASURE] + 1] <= ROUNDED:
             return iteration + 1
         if not measure < 1e290:
             return -1

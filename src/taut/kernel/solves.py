@@ -144,7 +144,7 @@ class SolveStage:
 
     def _reserve(self) -> None:
         outer, reserve = self.outer, self.layout.reserve
-        self.cleared = 2 * outer.size + outer.slots + 2
+        self.cleared = 2 * outer.size + outer.slots + 3
         self.right = reserve(self.cleared)
         self.lost = self.right + outer.size
         self.matrix = self.lost + outer.size
@@ -212,17 +212,18 @@ class SolveStage:
         """The pass that adds `outputs` to unknowns and measures the moves x of coordinates."""
         layout, hows = self.layout, "a" * len(outputs)
         if moves and not self.linear:
-            outputs = [*outputs, self._measured(vectors, moves)]
-            target = [*target, np.full(len(places.coordinates), self.measure)]
-            hows += "n"
+            outputs = [*outputs, *self._measured(vectors, moves)]
+            at = np.full(len(places.coordinates), self.measure)
+            target = [*target, at, at + 1]
+            hows += "nm"
         function, gather = layout.inputs(places, vectors, ca.vertcat(*outputs))
         return layout.passed(function, gather, np.stack(target, axis=1), hows)
 
-    def _measured(self, vectors, moves: list[dict[int, SX]]) -> SX:
-        """max h·|Δwatch| / (|q| + |move| + floor) over local coordinates."""
+    def _measured(self, vectors, moves: list[dict[int, SX]]) -> tuple[SX, SX]:
+        """max h·|Δwatch| / (|q| + |move| + floor) and max h·|Δwatch| / floor over coordinates."""
         h = ca.fabs(vectors.scalar("h"))
         q, move, floor = (vectors.get(name) for name in ("q", "move", "floor"))
-        largest, felt = SX(0), SX(0)
+        largest, felt, rounded = SX(0), SX(0), SX(0)
         for i, x in enumerate(moves):
             total = SX(0)
             for j, value in x.items():
@@ -230,8 +231,9 @@ class SolveStage:
                 total = total + weight * value
             total = h * ca.fabs(total)
             largest = ca.fmax(largest, total / (ca.fabs(q[i]) + ca.fabs(move[i]) + floor[i]))
+            rounded = ca.fmax(rounded, total / floor[i])
             felt = felt + total
-        return largest + FELT * felt
+        return largest + FELT * felt, rounded
 
 
 @dataclass

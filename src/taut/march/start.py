@@ -103,6 +103,8 @@ def smallest_sizes(here: Snapshot, h: float) -> np.ndarray:
     curved = (slopes > 1e-300) & (bends > 1e-300)
     radius = np.where(curved, slopes, 0.0) / np.where(curved, bends, 1.0)
     length = np.maximum(shared(np.abs(here.q) + h * np.abs(here.v)), radius)
+    if mechanics.n > LARGE:
+        length = _connected(length, pairs, mechanics)
     for i in np.flatnonzero(np.any(length == 0.0, axis=1)).tolist():
         length[i] = np.where(length[i] > 0.0, length[i], shared(_pushed(here[i], h)[None])[0])
     largest = length.max(axis=1, keepdims=True)
@@ -112,6 +114,20 @@ def smallest_sizes(here: Snapshot, h: float) -> np.ndarray:
         return 1e-7 * length
     noise = eps * here.size / np.where(steep > 0.0, steep, np.inf)
     return np.maximum(1e-7 * length, 1e8 * _largest(noise, pairs, mechanics.n))
+
+
+def _connected(length: np.ndarray, pairs: np.ndarray, mechanics: Mechanics) -> np.ndarray:
+    """The largest length of all coordinates that constraints connect: a long chain rounds as a whole."""
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    size = mechanics.n + mechanics.c
+    graph = coo_matrix((np.ones(len(pairs)), (pairs[:, 1], mechanics.n + pairs[:, 0])), (size, size))
+    count, label = connected_components(graph, directed=False)
+    label = label[: mechanics.n]
+    found = np.zeros((len(length), count))
+    np.maximum.at(found.T, label, length.T)
+    return found[:, label]
 
 
 def _steepness(here: Snapshot) -> tuple[np.ndarray, np.ndarray]:
