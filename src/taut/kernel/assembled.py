@@ -21,7 +21,7 @@ import numpy as np
 
 from taut.kernel.contributions import Bank, Contribution
 from taut.kernel.fused import HEAD
-from taut.kernel.groups import GroupType, Kind, group_types
+from taut.kernel.groups import Kind, group_types
 from taut.kernel.loop_code import loop_code
 from taut.kernel.machine import Machine, Stage
 from taut.kernel.newtons import HISTORY
@@ -240,14 +240,12 @@ class Layout(Bank):
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
         values = [value for _, _, value in plan.targets]
         spaces = [space for _, space, _ in plan.targets]
-        found = (
-            self.contribution(k, values, [], starts, spaces) for k in range(len(self.kinds))
-        )
+        found = (self.contribution(k, values, [], starts, spaces) for k in range(len(self.kinds)))
         parts = [x for x in found if x is not None]
         # Only now: while they are computed, the new vectors have no value that could be read.
         for name, space, _ in plan.targets:
             self.place(name, space)
-        # Who has something to say on every component of the new vectors stores it, before the others.
+        # Who has something to say on every component of the new vectors stores it, first.
         first, total = self.bank[plan.targets[0][0]], int(starts[-1])
         whole = [x for x in parts if set(x.hows) == {"a"} and _covers(x.rows, total)][:1]
         parts = [*whole, *(x for x in parts if x not in whole)]
@@ -268,7 +266,9 @@ class Layout(Bank):
         hows = "=" * len(part.hows) if stored else part.hows
         return self.passed(part.function, part.gather, target, hows)
 
-    def passed(self, function: ca.Function, gather: np.ndarray, target: np.ndarray, how: str) -> Pass:
+    def passed(
+        self, function: ca.Function, gather: np.ndarray, target: np.ndarray, how: str
+    ) -> Pass:
         """The pass of a function; gathering −1 reads zero."""
         gather = np.where(gather < 0, self.zero, gather)
         return made_pass(function, gather, target, how, self.reserve, self.trash, loop_code)
@@ -282,7 +282,10 @@ class Layout(Bank):
         q, p, v = (SX.sym(name) for name in ("q_end", "p_end", "v1"))
         t = step.t1 = self.step.t1
         stages = []
-        targets = [("g_end", "largest", step.g(q, t)), ("hidden_end", "largest", step.hidden(q, v, t))]
+        targets = [
+            ("g_end", "largest", step.g(q, t)),
+            ("hidden_end", "largest", step.hidden(q, v, t)),
+        ]
         targets.append(("energy_end", "1", step._call("energy", t, q=q, v=v, p=p)))
         if not self.system.conservative:
             a, r, lam = (SX.sym(name) for name in ("a_end", "r_end", "lam_end"))

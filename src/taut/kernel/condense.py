@@ -74,7 +74,7 @@ def elimination_order(size: int, places, late: np.ndarray) -> list[int]:
 def eliminated(
     matrix: dict[tuple[int, int], SX], right: dict[int, SX], order: list[int], lost=None
 ) -> Elimination:
-    """Eliminate the unknowns of `order`; `lost` are sizes that earlier eliminations left on them."""
+    """Eliminate the unknowns of `order`; `lost` are sizes that earlier eliminations left."""
     found = Elimination(order)
     rows: dict[int, dict[int, SX]] = {}
     for (i, j), entry in matrix.items():

@@ -204,12 +204,11 @@ def _type(groups: list[_Group]) -> GroupType:
     groups = _spread(groups)
     first = groups[0]
     _, members = first.signature
-    found = GroupType(
-        *(
-            np.array([getattr(x, name) for x in groups], np.int64).reshape(len(groups), -1)
-            for name in ("own", "foreign", "private", "outer")
-        )
-    )
+    tables = {
+        name: np.array([getattr(x, name) for x in groups], np.int64).reshape(len(groups), -1)
+        for name in ("own", "foreign", "private", "outer")
+    }
+    found = GroupType(**tables, members=[])
     held = len(first.private)
     for k, (kind, slots, lines) in enumerate(members):
         rows = [-1 if a == "dropped" else i if a else held + i for a, i in lines]

@@ -5,12 +5,12 @@ instances, W of them (a *block*) at a time.  Where its inputs lie and where its 
 the table.  Each input is read in one of three ways, each output written in one of eight:
 
     b  from one address for all instances          u, U  added to (stored at) W addresses in a row
-    u  from W addresses in a row, per block        s, S  added to (stored at) W addresses, one by one
+    u  from W addresses in a row, per block        s, S  added to (stored at) W addresses, singly
     g  from W addresses, per block                 m, n  its largest size is left at one address
                                                    +     its sum is added to one address
 
-(m ignores NaN, n reports it.)  The table begins with the addresses of b, m, n and + and goes on with
-those of each block, inputs first.  Lanes that write to one address write one after the other.
+(m ignores NaN, n reports it.)  The table begins with the addresses of b, m, n and + and goes on
+with those of each block, inputs first.  Lanes that write to one address write one after the other.
 """
 
 from __future__ import annotations

@@ -264,7 +264,7 @@ def remember(ints, floats, stage, part):
 
 @njit(nogil=True, cache=True)
 def shift(x, a, b, c):
-    """c ← b ← a ← x."""
+    """C ← b ← a ← x."""
     for i in range(x.shape[0]):
         c[i] = b[i]
         b[i] = a[i]
@@ -320,7 +320,7 @@ def vector(ints, floats, which):
 
 @njit(nogil=True, cache=True)
 def new_sum(x, carry, change, found):
-    """x + change with the carry of earlier sums."""
+    """X + change with the carry of earlier sums."""
     for i in range(x.shape[0]):
         found[i] = x[i] + (carry[i] + change[i])
 
@@ -338,7 +338,7 @@ def take_sum(x, carry, change):
 
 @njit(nogil=True, cache=True)
 def add_to(x, change):
-    """x ← x + change."""
+    """X ← x + change."""
     for i in range(x.shape[0]):
         x[i] += change[i]
 

@@ -1,11 +1,11 @@
 """The matrix of the unknowns that no group eliminates: where its entries lie, how it is solved.
 
 Unknowns with the same neighbours (the multipliers of one joint) are eliminated together.  In each
-*round* as many of them as possible that are not neighbours of each other, and as many neighbours
-have as the others, are eliminated by one kernel, several at a time, in SIMD lanes; for a chain that is
-cyclic reduction, log₂ N rounds.  Multipliers still come after what they touch (see `sparse`), and
-any order among them is as good as any other.  What is left, because it is little or because all
-parts of it differ, is factorised as a sparse matrix.
+*round* as many of them as possible that are not neighbours of each other, and that have as many
+neighbours as the others, are eliminated by one kernel, several at a time, in SIMD lanes; for a
+chain that is cyclic reduction, log₂ N rounds.  Multipliers still come after what they touch (see
+`sparse`), and any order among them is as good as any other.  What is left, because it is little or
+because all parts of it differ, is factorised as a sparse matrix.
 """
 
 from __future__ import annotations
@@ -168,9 +168,7 @@ class Outer:
         self.number = np.full(self.size + 1, len(rest))
         self.number[rest] = np.arange(len(rest))
         i, j = np.divmod(self.pairs, max(self.size, 1))
-        self.pattern = analysed(
-            len(rest), [(self.number[i], self.number[j])], self.late[rest]
-        )
+        self.pattern = analysed(len(rest), [(self.number[i], self.number[j])], self.late[rest])
         self.slots = self.first_slot + self.pattern.slots
         self.place = np.zeros(self.size + 1, np.int64)
         self.place[rest] = self.begin + self.pattern.place
@@ -198,7 +196,7 @@ class Outer:
     # ---- passes ------------------------------------------------------------------------------
 
     def passes(self, stage: SolveStage) -> tuple[list[Pass], list[Pass]]:
-        """What eliminates unknowns before the sparse factorisation, and what finds them after it."""
+        """What eliminates unknowns before the sparse factorisation, and finds them after it."""
         forward = [self._forward(x, stage) for x in self.batches]
         backward = [self._backward(x, stage) for x in reversed(self.batches)]
         return forward, backward

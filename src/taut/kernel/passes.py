@@ -56,7 +56,7 @@ class Pass:
 @lru_cache(maxsize=1024)
 def kernel(ir: str) -> Native:
     """Machine code, remembered: many systems and stages share their kernels."""
-    return compiled(ir)
+    return compiled(ir, plain=True)
 
 
 def made_pass(
@@ -88,11 +88,12 @@ def made_pass(
     plain = [x not in REDUCED for x in how]
     modes = _modes(outputs, "s", "u", "s")
     written = "".join(
-        x if x in REDUCED else m.upper() if x == "=" else m
-        for x, m in zip(how, modes, strict=True)
+        x if x in REDUCED else m.upper() if x == "=" else m for x, m in zip(how, modes, strict=True)
     )
     inputs, before = _staged(inputs, [m == "u" for m in read], reserve)
-    moved, after = _staged(outputs, [p and m == "u" for p, m in zip(plain, modes, strict=True)], reserve)
+    moved, after = _staged(
+        outputs, [p and m == "u" for p, m in zip(plain, modes, strict=True)], reserve
+    )
     stores = np.array([x == "=" for x in how], dtype=bool)
     table = _table(inputs, read, moved, written)
     return Pass(

@@ -367,7 +367,9 @@ class Planner:
     def _form(self, u: SX, residual: SX) -> dict[str, SX] | None:
         """A residual that knows its unknown through one link alone, with a blank in its place."""
         own = u.element_hash()
-        called = [p for p in self.step.called(residual) if own in self.seen[p.symbol.element_hash()]]
+        called = [
+            p for p in self.step.called(residual) if own in self.seen[p.symbol.element_hash()]
+        ]
         if len(called) != 1 or called[0].operator != "link" or own in entries(residual):
             return None
         link = called[0]

@@ -25,7 +25,7 @@ from taut.kernel.groups import GroupType
 from taut.kernel.machine import Stage
 from taut.kernel.newtons import HISTORY
 from taut.kernel.outer import Outer
-from taut.kernel.passes import Pass, made_pass
+from taut.kernel.passes import Pass
 from taut.kernel.plan import SolvePlan
 
 if TYPE_CHECKING:
@@ -208,7 +208,9 @@ class SolveStage:
             found.append(self.moved(places, vectors, outputs, target, [x] if space == "q" else []))
         return found
 
-    def moved(self, places: Places, vectors, outputs: list, target: list, moves: list[dict]) -> Pass:
+    def moved(
+        self, places: Places, vectors, outputs: list, target: list, moves: list[dict]
+    ) -> Pass:
         """The pass that adds `outputs` to unknowns and measures the moves x of coordinates."""
         layout, hows = self.layout, "a" * len(outputs)
         if moves and not self.linear:
@@ -220,7 +222,7 @@ class SolveStage:
         return layout.passed(function, gather, np.stack(target, axis=1), hows)
 
     def _measured(self, vectors, moves: list[dict[int, SX]]) -> tuple[SX, SX]:
-        """max h·|Δwatch| / (|q| + |move| + floor) and max h·|Δwatch| / floor over coordinates."""
+        """Max h·|Δwatch| / (|q| + |move| + floor) and max h·|Δwatch| / floor over coordinates."""
         h = ca.fabs(vectors.scalar("h"))
         q, move, floor = (vectors.get(name) for name in ("q", "move", "floor"))
         largest, felt, rounded = SX(0), SX(0), SX(0)

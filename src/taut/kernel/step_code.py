@@ -567,6 +567,7 @@ def _tables(substeps: tuple[float, ...]) -> str:
 
 
 def module(name: str, result: str, arguments: str, e: Emitter) -> str:
+    """The IR of a function with this body, and of those that it calls."""
     # Registers that are spilled to the stack would otherwise straddle cache lines.
     aligned = f"alignstack({8 * e.lanes}) " if e.lanes > 2 else ""
     declared = set(e.declared)

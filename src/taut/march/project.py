@@ -43,9 +43,7 @@ def scales(here: Snapshot) -> tuple[np.ndarray, np.ndarray]:
         return np.array([x for x, _ in each]), np.array([x for _, x in each])
     if mechanics.n > LARGE:
         slopes = large.slopes(here)
-        reach, speed = (
-            slopes * large.involved_largest(mechanics, _sizes(x)) for x in (here.q, v)
-        )
+        reach, speed = (slopes * large.involved_largest(mechanics, _sizes(x)) for x in (here.q, v))
     else:
         slopes = np.abs(here.gradients).sum(axis=-1)
         reach, speed = (

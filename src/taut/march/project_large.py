@@ -5,7 +5,7 @@ Nothing of shape (n, n) or (c, n) is formed.  The nearest configuration is appro
     min ½ (q + δ − q₀)ᵀ M (q + δ − q₀)   with   g(q) + G(q) δ = 0,
 
 each of them one sparse saddle point (`taut.kernel.saddle`), which is Newton's method up to the
-curvature of the constraints.  Rows of G that depend on others are found as pivots of G Gᵀ that vanish.
+curvature of the constraints.  Rows of G that depend on others are pivots of G Gᵀ that vanish.
 """
 
 from __future__ import annotations
@@ -53,7 +53,10 @@ def nearest(mechanics: Mechanics, q0, v, t, par, close) -> np.ndarray:
         g = mechanics.g(q, t, par)
         if close(g):
             break
-        q = q + Saddle(mechanics, q, v, mechanics.momentum(q, v, t, par), t, par).solve(0 * q, -g)[0]
+        q = (
+            q
+            + Saddle(mechanics, q, v, mechanics.momentum(q, v, t, par), t, par).solve(0 * q, -g)[0]
+        )
     return q
 
 

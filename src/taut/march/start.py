@@ -117,12 +117,14 @@ def smallest_sizes(here: Snapshot, h: float) -> np.ndarray:
 
 
 def _connected(length: np.ndarray, pairs: np.ndarray, mechanics: Mechanics) -> np.ndarray:
-    """The largest length of all coordinates that constraints connect: a long chain rounds as a whole."""
+    """The largest length of coordinates that constraints connect: a chain rounds as a whole."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
     size = mechanics.n + mechanics.c
-    graph = coo_matrix((np.ones(len(pairs)), (pairs[:, 1], mechanics.n + pairs[:, 0])), (size, size))
+    graph = coo_matrix(
+        (np.ones(len(pairs)), (pairs[:, 1], mechanics.n + pairs[:, 0])), (size, size)
+    )
     count, label = connected_components(graph, directed=False)
     label = label[: mechanics.n]
     found = np.zeros((len(length), count))
@@ -333,7 +335,7 @@ def _unsure_mass(here: Snapshot) -> np.ndarray:
 
 def _unsure_rank(gradients: np.ndarray, keep) -> np.ndarray:
     """Rows of a batch at which the kept constraints may lose rank, or the others gain it."""
-    count, c, n = gradients.shape
+    count, c, _ = gradients.shape
     if len(keep) < c:
         return np.ones(count, dtype=bool)
     norms = np.linalg.norm(gradients, axis=2, keepdims=True)
