@@ -548,8 +548,8 @@ def test_compiling_does_not_depend_on_the_number_of_rods(method, moving, kernels
     assert len(texts[0]) > 5
     # The last rounds of an elimination, with few in each, may have addresses in other rows.
     small, large = (sum(map(len, x)) for x in texts)
-    assert abs(len(texts[1]) - len(texts[0])) <= 6
-    assert large <= 1.2 * small
+    assert abs(len(texts[1]) - len(texts[0])) <= 10
+    assert large <= 1.5 * small
 
 
 @pytest.mark.parametrize("method", METHODS)
