@@ -76,13 +76,24 @@ class Outer:
 
     def __init__(self, entries: list[tuple[np.ndarray, np.ndarray]], late: np.ndarray) -> None:
         self.size, self.late = len(late), late
-        self.pairs = self._symmetric(entries)
-        self.alive = np.ones(self.size, dtype=bool)
-        self.batches: list[Batch] = []
-        self.begin = self.first_slot = 0
+        pairs = self._symmetric(entries)
+        self._begin(pairs)
         while self._round():
             pass
         self._analyse()
+        if self.batches and 4 * len(self.pattern.order) > self.size:
+            # Rounds did not come far, and their order may fill more than that of least degrees.
+            rounds, after = self.pattern.operations, dict(self.__dict__)
+            self._begin(pairs)
+            self._analyse()
+            if self.pattern.operations > rounds:
+                self.__dict__.update(after)
+
+    def _begin(self, pairs: np.ndarray) -> None:
+        self.pairs = pairs
+        self.alive = np.ones(self.size, dtype=bool)
+        self.batches: list[Batch] = []
+        self.begin = self.first_slot = 0
 
     def _symmetric(self, entries) -> np.ndarray:
         """Places i n + j of all pairs of different neighbours."""
