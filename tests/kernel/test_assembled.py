@@ -563,7 +563,8 @@ def test_work_grows_in_proportion(method, backend):
     )  # of what groups and rounds leave: next to nothing of a short one
     for a, b in zip(small.before_sum, large.before_sum, strict=True):
         if a.pattern is not None:
-            assert b.pattern.slots <= 12 * a.pattern.slots
+            # A short chain may be eliminated in rounds where a long one is not.
+            assert b.pattern.slots <= 16 * a.pattern.slots
     assert len(large.ints) <= 11.5 * len(small.ints)
     assert len(large.floats) <= 11.5 * len(small.floats)
 
