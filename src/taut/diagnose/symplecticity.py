@@ -249,21 +249,26 @@ class LinearisedStages:
         self.machine, self.n = machine, len(q)
         # The bank now holds the state after the step; its stages began with this one.
         self.bank = machine.floats.copy()
+        # Vectors of the bank are sorted (see `taut.kernel.assembled`).
+        self.place = machine.place
         for name, value in (("q", q), ("v", v), ("p", p), ("cq", 0.0), ("cp", 0.0)):
-            at = machine.vectors[name]
-            self.bank[at : at + len(q)] = value
-        at = machine.inherited
-        self.bank[at : at + len(inherited)] = inherited
+            self.bank[machine.vectors[name] + self.place] = value
+        self.bank[self._inherited(len(inherited))] = inherited
+
+    def _inherited(self, length: int) -> np.ndarray:
+        """Addresses of the vectors that a step inherits."""
+        starts = self.n * np.arange(length // self.n if self.n else 0)
+        return (self.machine.inherited + starts[:, None] + self.place).ravel()
 
     def __call__(self, tangents: np.ndarray) -> np.ndarray:
         """DΦ · tangents, for the step that the machine made last."""
         at, n = self.machine.vectors, self.n
         seeds = np.zeros((len(self.bank), tangents.shape[1]))
         tangents, implied = tangents[: 2 * n], tangents[2 * n :]
-        seeds[at["q"] : at["q"] + n], seeds[at["p"] : at["p"] + n] = tangents[:n], tangents[n:]
+        seeds[at["q"] + self.place], seeds[at["p"] + self.place] = tangents[:n], tangents[n:]
         if len(implied):
-            seeds[at["v"] : at["v"] + n] = implied[:n]
-            seeds[self.machine.inherited :][: len(implied) - n] = implied[n:]
+            seeds[at["v"] + self.place] = implied[:n]
+            seeds[self._inherited(len(implied) - n)] = implied[n:]
         for stage in self.machine.before_sum:
             change, matrix = self._evaluated(stage, seeds)
             if matrix is not None:
@@ -272,7 +277,7 @@ class LinearisedStages:
             for where, size in zip(stage.unknowns, stage.sizes, strict=True):
                 seeds[where : where + size] = change[start : start + size]
                 start += size
-        dq, dp, tangent = (seeds[at[name] : at[name] + n] for name in ("dq", "dp", "tangent"))
+        dq, dp, tangent = (seeds[at[name] + self.place] for name in ("dq", "dp", "tangent"))
         return np.concatenate([tangents[:n] + dq, tangents[n:] + dp + tangent])
 
     def _evaluated(self, stage, seeds: np.ndarray):

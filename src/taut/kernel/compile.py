@@ -269,8 +269,7 @@ def _workshop(key: str) -> list:
 
 def workshop(system: System) -> Workshop:
     """The workshop of `system`, shared by all systems with the same equations and names."""
-    names = (system.coordinates, system.velocities, system.momenta, system.constraint_names)
-    slot = _workshop(f"{system.key} {names}")
+    slot = _workshop(system.named_key)
     if not slot:
         slot.append(Workshop(system))
     return slot[0]

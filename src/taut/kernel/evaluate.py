@@ -78,12 +78,20 @@ class Mechanics:
     def involved(self) -> np.ndarray:
         """Which coordinates each constraint depends on, shape (c, n)."""
         found = np.zeros((self.c, self.n), dtype=bool)
+        found[self.involved_pairs] = True
+        return found
+
+    @cached_property
+    def involved_pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """The same as numbers of constraints and coordinates."""
+        i_all, j_all = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for local, rows in zip(self.locals, self._rows, strict=True):
             for k in range(local.rows):
                 used = local.term.expressions[k].free_symbols
                 here = [i for i, s in enumerate(local.term.coordinates) if s in used]
-                found[rows[:, k, None], local.term.indices[:, here]] = True
-        return found
+                i_all.append(np.repeat(rows[:, k], len(here)))
+                j_all.append(local.term.indices[:, here].ravel())
+        return np.concatenate(i_all), np.concatenate(j_all)
 
     def apply(self, operator: str, t, par: np.ndarray, **given: np.ndarray) -> np.ndarray:
         """Σ over terms; the vector that belongs to no term is not included (see `link` …)."""
@@ -251,6 +259,9 @@ class Mechanics:
             rows = zip(q, v, p, times, strict=True)
             a, lam = zip(*(self.accelerations(*row, par) for row in rows), strict=True)
             return np.array(a), np.array(lam)
+        if self.n > LARGE:
+            a, lam = self._sparse_accelerations(q[0], v[0], p[0], float(np.ravel(t)[0]), par)
+            return a[None], lam[None]
         free, g, response = self._unconstrained(q, v, p, t, par)
         if self.c == 0:
             return free, np.zeros((len(q), 0))
@@ -265,16 +276,33 @@ class Mechanics:
             multipliers[i] = np.linalg.lstsq(g[i].T, g[i].T @ multipliers[i], rcond=1e-12)[0]
         return free - (response @ multipliers[..., None])[..., 0], multipliers
 
+    def _sparse_accelerations(self, q, v, p, t, par) -> tuple[np.ndarray, np.ndarray]:
+        """The same at one state of a large system."""
+        from taut.kernel.saddle import Saddle
+
+        zero, missing = np.zeros_like(q), (np.full(self.n, np.nan), np.full(self.c, np.nan))
+        if not np.all(np.isfinite(q)):
+            return missing  # a state that was never reached
+        state = {"q": q, "v": v, "p": p}
+        force = self.apply("force", t, par, **state)
+        drift = self.apply("rate", t, par, **state, a=zero, r=zero)
+        bend = self.apply("hidden_rate", t, par, q=q, v=v, a=zero)
+        try:
+            saddle = Saddle(self, q, v, p, t, par)
+        except RuntimeError:
+            return missing
+        if self.form == "lagrangian":
+            a, lam = saddle.solve(force + drift, -bend)
+        else:  # a = W (force − Gᵀλ) − drift
+            a, lam = saddle.solve(force, -bend + saddle.g @ drift)
+            a = a - drift
+        return a, saddle.least(lam)
+
     def _unconstrained(self, q, v, p, t, par) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Accelerations without constraints, G, and M⁻¹Gᵀ, at many states (one, if large)."""
+        """Accelerations without constraints, G, and M⁻¹Gᵀ, at many states."""
         state, zero = {"q": q, "v": v, "p": p}, np.zeros_like(q)
         force = self.apply("force", t, par, **state)
         drift = self.apply("rate", t, par, **state, a=zero, r=zero)
-        if self.n > LARGE and self.form == "lagrangian":
-            g = self.jacobian(q[0], t, par).toarray()
-            mass = -self.derivative("respond", "a", t, par, q=q[0], v=v[0])
-            both = solve(mass, np.column_stack([force[0] + drift[0], g.T]))
-            return both[None, :, 0], g[None], both[None, :, 1:]
         g = self.derivatives("g", "q", t, par, q=q)
         turned = np.swapaxes(g, 1, 2)
         if self.form == "lagrangian":
@@ -350,6 +378,10 @@ class Snapshot:
             "respond", self.mechanics.inertia, self.t, self.par, **rows
         )
         return found.reshape(*self.q.shape[:-1], *found.shape[1:])
+
+    def jacobian(self) -> sparse.csr_matrix:
+        """G at one state of a large system."""
+        return self.mechanics.jacobian(self.q, self.t, self.par)
 
     def sparse_hessian(self) -> sparse.csr_matrix:
         """The same at one state of a large system."""

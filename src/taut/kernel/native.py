@@ -50,17 +50,21 @@ class Native:
         return found
 
 
-def compiled(ir: str) -> Native:
-    """`ir` as machine code, from the cache if it is there."""
-    return Native(object_code(ir))
+def compiled(ir: str, plain: bool = False) -> Native:
+    """`ir` as machine code, from the cache if it is there.
+
+    `plain` code is translated as it stands: for long rows of operations without a branch, in which
+    there is nothing to be found (and rearranging them takes registers), that is the best.
+    """
+    return Native(object_code(ir, plain))
 
 
-def object_code(ir: str) -> bytes:
+def object_code(ir: str, plain: bool = False) -> bytes:
     """The object file of `ir`, from the cache or compiled and put there."""
-    path = cache_directory() / (_key(ir) + ".o")
+    path = cache_directory() / (_key(f"; plain\n{ir}" if plain else ir) + ".o")
     found = read_checked(path)
     if found is None:
-        found = _compile(ir)
+        found = _compile(ir, plain) if plain else _compile(ir)
         write_checked(path, found)
     return found
 
@@ -97,11 +101,13 @@ def write_checked(path: Path, body: bytes) -> None:
         return
 
 
-def _compile(ir: str) -> bytes:
-    machine = _target_machine()
+def _compile(ir: str, plain: bool = False) -> bytes:
+    machine = _target_machine(1 if plain else 3)
     module = llvm.parse_assembly(ir)
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
+    if plain:
+        return machine.emit_object(module)
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     # Packing unrelated scalars into vectors lengthens the chain that a step waits for.
     options.slp_vectorization = False
@@ -110,14 +116,14 @@ def _compile(ir: str) -> bytes:
     return machine.emit_object(module)
 
 
-def _target_machine() -> llvm.TargetMachine:
+def _target_machine(effort: int = 3) -> llvm.TargetMachine:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=llvm.get_host_cpu_features().flatten(),
-        opt=3,
+        opt=effort,
         jit=True,
     )
 

@@ -23,8 +23,6 @@ SX = ca.SX
 SCALARS = ("t", "t1", "h")
 RESULTS = ("dq", "dp", "v1", "tangent")  # vectors of the end of a step; no unknown shares them
 FULL_LIMIT = 400  # coordinates up to which a step may multiply by full matrices
-# Arguments that an energy's functions do not look at, by the form of the system.
-IGNORED = {"lagrangian": ("p", "r"), "hamiltonian": ("a",)}
 
 
 @dataclass
@@ -68,6 +66,7 @@ class AbstractStep:
         self.end: dict[str, SX] = {}
         self.tables: dict[str, str] = {}
         self.remembered: dict[str, SX] = {}
+        self._looks: dict[str, set[str]] = {}  # arguments that operators look at
 
     def vector(self, name: str, space: str = "q") -> SX:
         """A new abstract vector."""
@@ -142,20 +141,24 @@ class AbstractStep:
         return [p for p in self.placeholders if p.symbol.element_hash() in used]
 
     def _call(self, operator: str, time: SX, **arguments: SX) -> SX:
+        """A placeholder, of the arguments that some term really looks at."""
         symbol = SX.sym(f"{operator}{len(self.placeholders)}")
-        if operator != "hidden_rate" and not operator.startswith("mean"):
-            # Constraints look at a in every form, and means only at what they need.
-            for name in IGNORED[self.form]:
-                arguments.pop(name, None)
+        used = self._looked_at(operator)
+        arguments = {name: value for name, value in arguments.items() if name in used}
+        time = time if "t" in used else SX(0)
         self.placeholders.append(Placeholder(symbol, operator, arguments, time))
         return symbol
 
+    def _looked_at(self, operator: str) -> set[str]:
+        if operator not in self._looks:
+            parts = [x for x in self.locals if x.has(operator)]
+            self._looks[operator] = {name for x in parts for name in x.looks_at(operator)}
+        return self._looks[operator]
+
     def _mean(self, operator: str, time: SX, **arguments: SX) -> SX:
-        """A mean between two states, of the arguments that some term really looks at."""
-        parts = [x for x in self.locals if x.has(operator)]
-        used = {name for x in parts for name in x.looks_at(operator)}
-        arguments = {name: value for name, value in arguments.items() if name in used}
-        return self._call(operator, time, **arguments) if parts else SX(0)
+        """A mean between two states, which may have no terms."""
+        found = any(x.has(operator) for x in self.locals)
+        return self._call(operator, time, **arguments) if found else SX(0)
 
     def link(self, q, v, p, t):
         return (p if self.form == "lagrangian" else v) + self._call("link", t, q=q, v=v, p=p)
@@ -232,6 +235,14 @@ class AssignPlan:
     targets: list[tuple[str, str, SX]]
 
 
+BLANK = SX.sym("blank")
+
+
+def _equal(one: dict[str, SX], two: dict[str, SX]) -> bool:
+    same = one.keys() == two.keys()
+    return same and all(ca.is_equal(one[k], two[k], 100) for k in one)
+
+
 class Planner:
     """Turns a recorded program into solve and assign plans."""
 
@@ -295,7 +306,7 @@ class Planner:
     def _solve(self, pairs, watch: SX, own) -> None:
         todo = [(u, r) for u, r in pairs]
         eliminated = []
-        while (found := self._eliminable(todo, own)) is not None:
+        while (found := self._double(todo) or self._eliminable(todo, own)) is not None:
             u, value = found
             todo = [(x, r) for x, r in todo if x is not u]
             self.known.append((u, value))
@@ -340,6 +351,30 @@ class Planner:
             p.arguments = {k: ca.substitute(a, u, value) for k, a in p.arguments.items()}
         self.step.sums[:] = [(s, ca.substitute(e, u, value)) for s, e in self.step.sums]
         self._look_again()
+
+    def _double(self, todo) -> tuple[SX, SX] | None:
+        """An unknown whose equation is that of an earlier one: RATTLE's v_b, if M is constant.
+
+        The equations of velocities have one solution, which both of them are.
+        """
+        forms = [(u, self._form(u, r)) for u, r in todo]
+        for k, (u, form) in enumerate(forms):
+            for other, same in forms[:k]:
+                if form is not None and same is not None and _equal(form, same):
+                    return u, other
+        return None
+
+    def _form(self, u: SX, residual: SX) -> dict[str, SX] | None:
+        """A residual that knows its unknown through one link alone, with a blank in its place."""
+        own = u.element_hash()
+        called = [
+            p for p in self.step.called(residual) if own in self.seen[p.symbol.element_hash()]
+        ]
+        if len(called) != 1 or called[0].operator != "link" or own in entries(residual):
+            return None
+        link = called[0]
+        blanks = {k: ca.substitute(x, u, BLANK) for k, x in link.arguments.items()}
+        return blanks | {"": ca.substitute(residual, link.symbol, BLANK), "time": link.time}
 
     def _eliminable(self, todo, own) -> tuple[SX, SX] | None:
         """The first unknown that its equation gives explicitly.

@@ -135,18 +135,24 @@ def _minimum_degree(neighbours: list[set[int]], late: np.ndarray) -> list[int]:
     return order
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True)
 def factorise(values, start, column, diagonal, mirror, row):
     """Replace `values` by L (unit diagonal, below) and U; False if a pivot is lost to cancellation.
 
     `row` is a work array of length n, zero on entry and on exit.
     """
+    return factorise_after(values, start, column, diagonal, mirror, row, np.zeros(len(row)))
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def factorise_after(values, start, column, diagonal, mirror, row, lost):
+    """`factorise`, where `lost` are the sizes of what was subtracted from each pivot before."""
     n = diagonal.shape[0]
     for k in range(n):
         a, b, d = start[k], start[k + 1], diagonal[k]
         for s in range(a, b):
             row[column[s]] = values[s]
-        size = abs(values[d])
+        size = abs(values[d]) + lost[k]
         for s in range(a, d):
             j = column[s]
             factor = row[j] * values[diagonal[j]]  # diagonals hold reciprocals once done
@@ -179,3 +185,28 @@ def substitute(values, start, column, diagonal, x):
         for s in range(diagonal[k] + 1, start[k + 1]):
             total -= values[s] * x[column[s]]
         x[k] = total * values[diagonal[k]]
+
+
+@njit(nogil=True, cache=True)
+def dependent_rows(values, start, column, diagonal, row, below):
+    """Rows of a symmetric matrix whose pivots vanish: they depend on rows before them.
+
+    Such a row is left out, as if it were not there.
+    """
+    n = diagonal.shape[0]
+    lost = np.zeros(n, dtype=np.bool_)
+    for k in range(n):
+        a, b, d = start[k], start[k + 1], diagonal[k]
+        for s in range(a, b):
+            row[column[s]] = values[s]
+        for s in range(a, d):
+            j = column[s]
+            factor = row[j] * values[diagonal[j]]
+            for u in range(diagonal[j] + 1, start[j + 1]):
+                row[column[u]] -= factor * values[u]
+        for s in range(a, b):
+            values[s] = row[column[s]]
+            row[column[s]] = 0.0
+        lost[k] = not values[d] > below
+        values[d] = 0.0 if lost[k] else 1.0 / values[d]
+    return lost

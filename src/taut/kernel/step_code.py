@@ -212,7 +212,7 @@ class _Writer:
         if self.guarded:
             pairs.append((chart, e.type, e.constant(1.0), new_chart))
         self._fill(head, pairs, "%start", end)
-        return _tables(self.program.substeps) + _module("steps", "i64", SIGNATURE, e)
+        return _tables(self.program.substeps) + module("steps", "i64", SIGNATURE, e)
 
     # ---- pieces of the loop ------------------------------------------------------------------
 
@@ -540,7 +540,7 @@ def map_code(function: ca.Function, lanes: int = 1) -> str:
             e.store("%out", at + k, value)
         at += len(part)
     e.do("ret void")
-    return _module("map", "void", "ptr noalias readonly %in, ptr noalias %out", e)
+    return module("map", "void", "ptr noalias readonly %in, ptr noalias %out", e)
 
 
 def _needs(program: FusedProgram) -> dict[str, list[int]]:
@@ -566,7 +566,8 @@ def _tables(substeps: tuple[float, ...]) -> str:
     return text
 
 
-def _module(name: str, result: str, arguments: str, e: Emitter) -> str:
+def module(name: str, result: str, arguments: str, e: Emitter) -> str:
+    """The IR of a function with this body, and of those that it calls."""
     # Registers that are spilled to the stack would otherwise straddle cache lines.
     aligned = f"alignstack({8 * e.lanes}) " if e.lanes > 2 else ""
     declared = set(e.declared)

@@ -10,10 +10,14 @@ the others do; otherwise the configuration is singular, or the constraints contr
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import numpy as np
 
 from taut.errors import ConstraintError
 from taut.kernel.evaluate import LARGE, Mechanics, Snapshot
+from taut.kernel.saddle import Saddle
+from taut.march import project_large as large
 
 ROUNDOFF = 4e-16
 UNMET = 1e-9
@@ -34,11 +38,18 @@ def scales(here: Snapshot) -> tuple[np.ndarray, np.ndarray]:
     least the size of its summands.
     """
     mechanics, v, t, par = here.mechanics, here.v, here.t, here.par
-    slopes = np.abs(here.gradients).sum(axis=-1)
-    reach, speed = (
-        slopes * np.where(mechanics.involved, _sizes(x)[..., None, :], 0.0).max(axis=-1)
-        for x in (here.q, v)
-    )
+    if mechanics.n > LARGE and here.q.ndim > 1:
+        each = [scales(here[i]) for i in range(len(here.q))]
+        return np.array([x for x, _ in each]), np.array([x for _, x in each])
+    if mechanics.n > LARGE:
+        slopes = large.slopes(here)
+        reach, speed = (slopes * large.involved_largest(mechanics, _sizes(x)) for x in (here.q, v))
+    else:
+        slopes = np.abs(here.gradients).sum(axis=-1)
+        reach, speed = (
+            slopes * np.where(mechanics.involved, _sizes(x)[..., None, :], 0.0).max(axis=-1)
+            for x in (here.q, v)
+        )
     if mechanics.system.rheonomic:
         rest = np.zeros_like(v)
         speed += np.abs(mechanics.hidden(here.q, rest, t, par))
@@ -82,8 +93,14 @@ def nearest(mechanics: Mechanics, q0, v, t, par, label: str = "") -> np.ndarray:
     makes ½|z|² + μ Σ |gᵢ| fall; where the curvature of the constraints would lead to a saddle it is
     left out.
     """
-    metric = _metric(mechanics, q0, v, t, par)
     scale = scales(Snapshot(mechanics, q0, v, v, t, par))[0]
+    if mechanics.n > LARGE:
+        found = _nearest_of_large(mechanics, q0, v, t, par, scale)
+        left = mechanics.g(found, t, par)
+        if not np.all(np.abs(left) <= UNMET * scale):
+            raise _contradiction(mechanics, left, scale, label)
+        return found
+    metric = _metric(mechanics, q0, v, t, par)
     z = np.zeros(len(q0))
 
     def g(z) -> np.ndarray:
@@ -117,6 +134,15 @@ def nearest(mechanics: Mechanics, q0, v, t, par, label: str = "") -> np.ndarray:
     return q0 + metric @ z
 
 
+def _nearest_of_large(mechanics, q0, v, t, par, scale) -> np.ndarray:
+    try:
+        return large.nearest(
+            mechanics, q0, v, t, par, lambda g: np.all(np.abs(g) <= ROUNDOFF * scale)
+        )
+    except RuntimeError:  # a singular matrix
+        return q0
+
+
 def _merit(z, g, weight: float, aim: _Aim) -> float:
     value = 0.5 * z @ z + weight * np.abs(g / aim.norms).sum()
     return value if np.isfinite(value) else np.inf
@@ -139,13 +165,17 @@ def _along(mechanics, q, t, par, metric, aim: _Aim, multipliers, z, normal) -> n
 
 def tangent(mechanics: Mechanics, q, v0, t, par, label: str = "") -> np.ndarray:
     """The nearest velocity with G v + ∂g/∂t = 0 in the mass metric."""
-    metric = _metric(mechanics, q, v0, t, par)
-    aim = _Aim(mechanics, q, t, par, metric)
-    v = v0
-    for _ in range(2):  # the second pass removes the round-off of the first
-        v = v + metric @ aim.step(mechanics.hidden(q, v, t, par))
     # What is left is compared with the velocities that were found: v₀ itself may be zero.
-    slopes = np.abs(mechanics.gradients(q, t, par)).sum(axis=-1)
+    if mechanics.n > LARGE:
+        v = large.tangent(mechanics, q, v0, t, par)
+        slopes = large.slopes(Snapshot(mechanics, q, v, v, t, par))
+    else:
+        metric = _metric(mechanics, q, v0, t, par)
+        aim = _Aim(mechanics, q, t, par, metric)
+        v = v0
+        for _ in range(2):  # the second pass removes the round-off of the first
+            v = v + metric @ aim.step(mechanics.hidden(q, v, t, par))
+        slopes = np.abs(mechanics.gradients(q, t, par)).sum(axis=-1)
     hidden = mechanics.hidden(q, v, t, par)
     scale = scales(Snapshot(mechanics, q, v0, v0, t, par))[1]
     scale = np.maximum(scale, slopes * max(np.abs(v0).max(), np.abs(v).max()))
@@ -158,8 +188,13 @@ def check_rates(mechanics, q, v, t, par, keep, label: str) -> None:
     """Redundant moving constraints must agree in their accelerations too."""
     zero = np.zeros(mechanics.n)
     bend = mechanics.apply("hidden_rate", t, par, q=q, v=v, a=zero)
-    jacobian = mechanics.gradients(q, t, par)
-    a = -np.linalg.lstsq(jacobian[list(keep)], bend[list(keep)], rcond=1e-12)[0]
+    if mechanics.n > LARGE:
+        jacobian = mechanics.jacobian(q, t, par)
+        momentum = mechanics.momentum(q, v, t, par)
+        a = Saddle(mechanics, q, v, momentum, t, par).solve(zero, -bend)[0]
+    else:
+        jacobian = mechanics.gradients(q, t, par)
+        a = -np.linalg.lstsq(jacobian[list(keep)], bend[list(keep)], rcond=1e-12)[0]
     left = jacobian @ a + bend
     scale = np.abs(jacobian) @ np.abs(a) + np.abs(bend) + 1e-300
     if np.any(np.abs(left) > UNMET * scale):
@@ -170,24 +205,28 @@ def independent(mechanics: Mechanics, q, t, par, label: str = "") -> tuple[int, 
     """Numbers of the constraints that determine the others; raises at a singular configuration."""
     size = np.abs(q).max() or 1.0
     rng = np.random.default_rng(0)
-    jacobian = mechanics.gradients(q, t, par)
-    typical = np.linalg.norm(jacobian, axis=1)
+    slopes = mechanics.jacobian if mechanics.n > LARGE else mechanics.gradients
+    jacobian = slopes(q, t, par)
+    typical = _lengths(jacobian)
     if typical.min() <= 1e-6 * typical.max():  # small here, or small everywhere?
         beside = q + 1e-3 * size * rng.standard_normal(len(q))
-        typical = np.linalg.norm(mechanics.gradients(beside, t, par), axis=1)
+        typical = _lengths(slopes(beside, t, par))
     keep, dropped = _dependent_rows(jacobian, typical)
     if not dropped:
         return tuple(range(mechanics.c))
     names = mechanics.system.constraint_names
-    basis = _null_space(jacobian)
+    basis = None if mechanics.n > LARGE else _null_space(cast(np.ndarray, jacobian))
     for _ in range(2):
         # Nearby configurations on the kept constraints: do the dropped ones still hold there?
-        there = q + 1e-3 * size * (basis @ rng.standard_normal(basis.shape[1]))
-        there = _onto(mechanics, there, t, par, keep)
+        if basis is None:
+            there = large.beside(mechanics, q, t, par, 1e-3 * size, rng)
+        else:
+            there = q + 1e-3 * size * (basis @ rng.standard_normal(basis.shape[1]))
+            there = _onto(mechanics, there, t, par, keep)
         off = np.abs(mechanics.g(there, t, par)[dropped])
-        near = mechanics.gradients(there, t, par)
+        near = slopes(there, t, par)
         more = _dependent_rows(near, typical)[1]
-        wide = size * np.abs(near).sum(axis=1)[dropped]
+        wide = size * np.asarray(abs(near).sum(axis=1)).ravel()[dropped]
         if len(more) < len(dropped) or np.any(off > 1e-11 * wide):
             raise ConstraintError(
                 f"the start{label} is a singular configuration: constraints lose rank there",
@@ -211,17 +250,24 @@ def _onto(mechanics, q, t, par, keep) -> np.ndarray:
     return q
 
 
-def _dependent_rows(jacobian: np.ndarray, typical: np.ndarray) -> tuple[list[int], list[int]]:
+def _lengths(jacobian: Any) -> np.ndarray:
+    if isinstance(jacobian, np.ndarray):
+        return np.linalg.norm(jacobian, axis=1)
+    return large.row_norms(jacobian)
+
+
+def _dependent_rows(jacobian: Any, typical: np.ndarray) -> tuple[list[int], list[int]]:
     """(independent rows, rows that depend on those before them).
 
     A row much smaller than it typically is counts as zero.
     """
+    if not isinstance(jacobian, np.ndarray):
+        lost = large.dependent(jacobian, typical, DEPENDENT)
+        return sorted(set(range(len(typical))) - set(lost)), lost
     sizes = np.linalg.norm(jacobian, axis=1)
     zero = sizes <= DEPENDENT * typical
     scaled = np.where(zero[:, None], 0.0, jacobian / np.where(zero, 1.0, sizes)[:, None])
     keep: list[int] = list(range(len(jacobian)))
-    if len(keep) > LARGE and _surely_independent(scaled):
-        return keep, []
     while keep:
         triangle = np.abs(np.diag(np.linalg.qr(scaled[keep].T, mode="r")))
         triangle = np.concatenate([triangle, np.zeros(len(keep) - len(triangle))])
@@ -230,19 +276,6 @@ def _dependent_rows(jacobian: np.ndarray, typical: np.ndarray) -> tuple[list[int
             break
         del keep[small[0]]  # the first dependent row; then look again
     return keep, [i for i in range(len(jacobian)) if i not in keep]
-
-
-def _surely_independent(scaled: np.ndarray) -> bool:
-    """A cheap sufficient test for many constraints: pivots of G Gᵀ far from zero."""
-    from scipy.sparse import csc_matrix, csr_matrix
-    from scipy.sparse.linalg import splu
-
-    rows = csr_matrix(scaled)
-    try:
-        factors = splu(csc_matrix(rows @ rows.T), diag_pivot_thresh=0.0)
-    except RuntimeError:
-        return False
-    return bool(np.abs(factors.U.diagonal()).min() > 1e-10)
 
 
 def _null_space(jacobian: np.ndarray) -> np.ndarray:

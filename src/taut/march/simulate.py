@@ -231,7 +231,7 @@ def _watch(model: System, events: Any, here: Snapshot, values: np.ndarray) -> Wa
 def _check_dropped(run: Trajectory) -> None:
     """Constraints left out as redundant at the start must hold along the whole run."""
     system = run.system
-    dropped = [i for i in range(system.c) if i not in run.keep]
+    dropped = sorted(set(range(system.c)) - set(run.keep))
     if not dropped or not run.method.keeps_constraints:
         return
     g = np.abs(run.constraints[..., dropped])

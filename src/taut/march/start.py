@@ -22,6 +22,7 @@ from taut.march.project import (
     scales,
     tangent,
 )
+from taut.march.project_large import row_norms
 from taut.model.system import balanced
 
 TOLERANCE = 1e-10  # of the scale of each constraint
@@ -90,17 +91,20 @@ def smallest_sizes(here: Snapshot, h: float) -> np.ndarray:
     be evaluated as exactly as that, say a circle of radius 1 that touches the origin.
     """
     mechanics, eps = here.mechanics, np.finfo(float).eps
-    pairs = np.argwhere(mechanics.involved)  # constraint, coordinate
+    pairs = np.stack(mechanics.involved_pairs, axis=1)  # constraint, coordinate
 
     def shared(x: np.ndarray) -> np.ndarray:
         over = _largest(x, pairs[:, ::-1], mechanics.c)
         return np.maximum(x, _largest(over, pairs, mechanics.n))
 
-    slopes = shared(np.abs(here.gradients).max(axis=1, initial=0.0))
+    steepest, steep = _steepness(here)
+    slopes = shared(steepest)
     bends = shared(np.abs(_bends(here)).sum(axis=2))
     curved = (slopes > 1e-300) & (bends > 1e-300)
     radius = np.where(curved, slopes, 0.0) / np.where(curved, bends, 1.0)
     length = np.maximum(shared(np.abs(here.q) + h * np.abs(here.v)), radius)
+    if mechanics.n > LARGE:
+        length = _connected(length, pairs, mechanics)
     for i in np.flatnonzero(np.any(length == 0.0, axis=1)).tolist():
         length[i] = np.where(length[i] > 0.0, length[i], shared(_pushed(here[i], h)[None])[0])
     largest = length.max(axis=1, keepdims=True)
@@ -108,9 +112,35 @@ def smallest_sizes(here: Snapshot, h: float) -> np.ndarray:
     length = np.where(np.isfinite(length), length, 1.0)
     if mechanics.c == 0:
         return 1e-7 * length
-    steep = np.linalg.norm(here.gradients, axis=2)
     noise = eps * here.size / np.where(steep > 0.0, steep, np.inf)
     return np.maximum(1e-7 * length, 1e8 * _largest(noise, pairs, mechanics.n))
+
+
+def _connected(length: np.ndarray, pairs: np.ndarray, mechanics: Mechanics) -> np.ndarray:
+    """The largest length of coordinates that constraints connect: a chain rounds as a whole."""
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    size = mechanics.n + mechanics.c
+    graph = coo_matrix(
+        (np.ones(len(pairs)), (pairs[:, 1], mechanics.n + pairs[:, 0])), (size, size)
+    )
+    count, label = connected_components(graph, directed=False)
+    label = label[: mechanics.n]
+    found = np.zeros((len(length), count))
+    np.maximum.at(found.T, label, length.T)
+    return found[:, label]
+
+
+def _steepness(here: Snapshot) -> tuple[np.ndarray, np.ndarray]:
+    """For each row the largest slope along each coordinate, and the length of each gradient."""
+    if here.mechanics.n > LARGE:
+        found = [here[i].jacobian() for i in range(len(here.q))]
+        largest = [abs(x).max(axis=0).toarray().ravel() if x.shape[0] else 0 for x in found]
+        wide = np.zeros((len(here.q), here.mechanics.n)) + np.array(largest).reshape(len(found), -1)
+        return wide, np.array([row_norms(x) for x in found])
+    slopes = np.abs(here.gradients).max(axis=1, initial=0.0)
+    return slopes, np.linalg.norm(here.gradients, axis=2)
 
 
 def _largest(x: np.ndarray, pairs: np.ndarray, size: int) -> np.ndarray:
@@ -129,12 +159,20 @@ def _pushed(here: Snapshot, h: float) -> np.ndarray:
     mechanics, q, v, p, par = here.mechanics, here.q, here.v, here.p, here.par
     if mechanics.system.first_order:  # without forces, and without masses
         return np.zeros_like(q)
-    inverse = np.linalg.inv(mechanics.mass(q, v, p, here.t, par))
     pushes = [mechanics.apply("force", s, par, q=q, v=v, p=p) for s in (here.t, here.t + h)]
+    if mechanics.n > LARGE:
+        return h * h * np.abs([_response(here, f) for f in pushes]).max(axis=0)
+    inverse = np.linalg.inv(mechanics.mass(q, v, p, here.t, par))
     moved = np.abs([inverse @ f for f in pushes])
     # What is left of forces that cancel is round-off, and no size of anything.
     noise = 1e-12 * np.array([np.abs(inverse) @ np.abs(f) for f in pushes])
     return h * h * np.where(moved > noise, moved, 0.0).max(axis=0)
+
+
+def _response(here: Snapshot, force: np.ndarray) -> np.ndarray:
+    """M⁻¹ f at one state of a large system."""
+    matrix = here.sparse_hessian()  # −M, or −M⁻¹
+    return solve(matrix, force) if here.mechanics.form == "lagrangian" else matrix @ force
 
 
 def _bends(here: Snapshot) -> np.ndarray:
@@ -266,7 +304,8 @@ def _many(here: Snapshot, project: bool, loose: bool, first: Start) -> Start:
         g_scale, hidden_scale = scales(here)
         suspect |= np.any(np.abs(here.g) > ROUNDOFF * g_scale, axis=1)
         suspect |= np.any(np.abs(here.hidden) > ROUNDOFF * hidden_scale, axis=1)
-        suspect |= _unsure_rank(here.gradients, first.keep)
+        if here.mechanics.n <= LARGE:
+            suspect |= _unsure_rank(here.gradients, first.keep)
     if not suspect.any():
         return Start(here, first.keep, first.projected)
     q, v, p, projected = here.q.copy(), here.v.copy(), here.p.copy(), first.projected
@@ -296,8 +335,8 @@ def _unsure_mass(here: Snapshot) -> np.ndarray:
 
 def _unsure_rank(gradients: np.ndarray, keep) -> np.ndarray:
     """Rows of a batch at which the kept constraints may lose rank, or the others gain it."""
-    count, c, n = gradients.shape
-    if n > LARGE or len(keep) < c:
+    count, c, _ = gradients.shape
+    if len(keep) < c:
         return np.ones(count, dtype=bool)
     norms = np.linalg.norm(gradients, axis=2, keepdims=True)
     small = norms[..., 0].min(axis=1) <= 1e-6 * norms[..., 0].max(axis=1)

@@ -429,6 +429,13 @@ class System:
             digest.update(x.values.tobytes())
         return digest.hexdigest()
 
+    @cached_property
+    def named_key(self) -> str:
+        """The key, with the names that things go by."""
+        names = (self.coordinates, self.velocities, self.momenta)
+        listed = [[s.name if isinstance(s, sp.Symbol) else str(s) for s in x] for x in names]
+        return f"{self.key} {listed} {self.constraint_names}"
+
     def values(self, overrides: Mapping[Any, float] | None = None) -> np.ndarray:
         """Parameter values in order, defaults replaced by `overrides`; none may be missing."""
         values = dict(self.parameters)

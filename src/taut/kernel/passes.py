@@ -1,0 +1,158 @@
+"""Passes: a kernel with the tables by which it goes over its instances (see `loop_code`).
+
+How each input is read and each output written is decided for all blocks of a pass together, by
+what most of them allow.  Where a block is an exception (at the end of a run of addresses, or in a
+last block that is not full), its numbers are copied to a place where they lie in a row before the
+kernel is called, and its results from there afterwards; so there is one kernel per pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import casadi as ca
+import numpy as np
+
+from taut.kernel.loop_code import REDUCED, loop_code
+from taut.kernel.native import Native, compiled
+
+LANES = 4
+MOSTLY = 0.75  # of the blocks must have their addresses in a row
+NOWHERE = np.zeros((0, 2), np.int64)
+
+
+@dataclass
+class Pass:
+    """One kernel over all instances.
+
+    Attributes
+    ----------
+    gather, target : ndarray, shapes (instances, inputs) and (instances, outputs)
+        Addresses of what is read and written.
+    table : ndarray
+        The same as the kernel reads it.
+    before, added, stored : ndarray, shape (k, 2)
+        Addresses (from, to) of what is copied before the kernel, and added or stored after it.
+    """
+
+    native: Native
+    gather: np.ndarray
+    target: np.ndarray
+    table: np.ndarray
+    blocks: int
+    count: int
+    before: np.ndarray
+    added: np.ndarray
+    stored: np.ndarray
+
+    @property
+    def address(self) -> int:
+        """Of the kernel."""
+        return self.native.address("part")
+
+
+@lru_cache(maxsize=1024)
+def kernel(ir: str) -> Native:
+    """Machine code, remembered: many systems and stages share their kernels."""
+    return compiled(ir, plain=True)
+
+
+def made_pass(
+    function: ca.Function,
+    gather: np.ndarray,
+    target: np.ndarray,
+    how: str,
+    reserve: Callable[[int], int],
+    trash: int,
+    emit: Callable[..., str] = loop_code,
+) -> Pass:
+    """The pass of `function`.
+
+    Parameters
+    ----------
+    gather, target : ndarray of int, shapes (instances, inputs) and (instances, outputs)
+        Addresses; of an output that is reduced, the same in all rows.
+    how : str
+        For each output: ``a`` added, ``=`` stored, or a letter of `loop_code.REDUCED`.
+    reserve : callable
+        Gives the address of so many numbers that nobody else uses.
+    trash : int
+        An address that may be written and is never read.
+    """
+    count = len(gather)
+    lanes = LANES if count >= LANES else 1
+    inputs, outputs = _padded(gather, None, lanes), _padded(target, trash, lanes)
+    read = _modes(inputs, "b", "u", "g")
+    plain = [x not in REDUCED for x in how]
+    modes = _modes(outputs, "s", "u", "s")
+    written = "".join(
+        x if x in REDUCED else m.upper() if x == "=" else m for x, m in zip(how, modes, strict=True)
+    )
+    inputs, before = _staged(inputs, [m == "u" for m in read], reserve)
+    moved, after = _staged(
+        outputs, [p and m == "u" for p, m in zip(plain, modes, strict=True)], reserve
+    )
+    stores = np.array([x == "=" for x in how], dtype=bool)
+    table = _table(inputs, read, moved, written)
+    return Pass(
+        kernel(emit(function, read, written, lanes)),
+        gather,
+        target,
+        table,
+        len(inputs),
+        count,
+        before[:, :2],
+        after[~stores[after[:, 2]], 1::-1] if len(after) else NOWHERE,
+        after[stores[after[:, 2]], 1::-1] if len(after) else NOWHERE,
+    )
+
+
+def _padded(table: np.ndarray, fill: int | None, lanes: int) -> np.ndarray:
+    """Addresses in blocks, shape (blocks, columns, lanes); the last instance fills up the last."""
+    spare = -len(table) % lanes
+    tail = np.repeat(table[-1:], spare, axis=0)
+    if fill is not None:
+        tail = np.full_like(tail, fill)
+    blocks = np.concatenate([table, tail]).astype(np.int64)
+    shape = (len(blocks) // lanes, lanes, table.shape[1])  # a kernel may have no inputs
+    return blocks.reshape(shape).transpose(0, 2, 1).copy()
+
+
+def _modes(blocks: np.ndarray, same: str, row: str, single: str) -> str:
+    """For each column: the same everywhere, mostly in a row, or one by one."""
+    unit = np.all(np.diff(blocks, axis=2) == 1, axis=2).mean(axis=0) >= MOSTLY
+    equal = np.all(blocks == blocks[:1, :, :1], axis=(0, 2))
+    return "".join(same if e else row if u else single for e, u in zip(equal, unit, strict=True))
+
+
+def _staged(blocks: np.ndarray, rows: list[bool], reserve) -> tuple[np.ndarray, np.ndarray]:
+    """Blocks whose columns lie in a row where they should, and (old, new, column) of each copy."""
+    lanes = blocks.shape[2]
+    wanted = np.array(rows, dtype=bool)
+    broken = ~np.all(np.diff(blocks, axis=2) == 1, axis=2) & wanted
+    where = np.argwhere(broken)
+    if not len(where):
+        return blocks, np.zeros((0, 3), np.int64)
+    at = reserve(len(where) * lanes)
+    fresh = at + np.arange(len(where) * lanes).reshape(-1, lanes)
+    old = blocks[where[:, 0], where[:, 1]]
+    blocks = blocks.copy()
+    blocks[where[:, 0], where[:, 1]] = fresh
+    columns = np.repeat(where[:, 1], lanes)
+    return blocks, np.stack([old.ravel(), fresh.ravel(), columns], axis=1)
+
+
+def _table(inputs: np.ndarray, read: str, outputs: np.ndarray, written: str) -> np.ndarray:
+    """The table of `loop_code`: a head, then a row per block."""
+    head = [inputs[0, i, 0] for i, m in enumerate(read) if m == "b"]
+    head += [outputs[0, i, 0] for i, m in enumerate(written) if m in REDUCED]
+    columns = [np.zeros((len(inputs), 0), np.int64)]
+    for blocks, modes in ((inputs, read), (outputs, written)):
+        for i, m in enumerate(modes):
+            if m in "uU":
+                columns.append(blocks[:, i, :1])
+            elif m in "gsS":
+                columns.append(blocks[:, i, :])
+    return np.concatenate([np.array(head, np.int64), np.hstack(columns).ravel()])
