@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 LARGE = 600  # coordinates up to which null spaces are computed
 ITERATIONS = 200
-STILL = 1e-12  # of the size of forces
+STILL = 1e-12  # of the largest forces that were met
+CLOSE = 1e-12  # of the coordinates: a step that changes nothing
 SOFT = 1e-9  # of the largest ω²: no stiffness
 
 
@@ -163,22 +164,26 @@ def rest(mechanism: Mechanism, q0: Any = None) -> Assembly:
     system = begun.system
     _check_size(system)
     energy = _Energy(workshop(system).mechanics, system.values(), 0.0)
-    q = begun.q
+    q, largest = begun.q, 1e-300
     for _ in range(ITERATIONS):
         directions = energy.free(q)
-        multipliers = energy.multipliers(q)
         slope = directions.T @ energy.slope(q)
-        size = np.linalg.norm(directions.T * np.abs(energy.slope(q))) + 1e-300
-        if np.linalg.norm(slope) <= STILL * size:
+        largest = max(
+            largest, float(np.linalg.norm(np.abs(directions).T @ np.abs(energy.slope(q))))
+        )
+        if np.linalg.norm(slope) <= STILL * largest:
             break
-        matrix = directions.T @ energy.bend(q, multipliers) @ directions
-        q = _downhill(energy, q, directions, matrix, slope, begun)
+        matrix = directions.T @ energy.bend(q, energy.multipliers(q)) @ directions
+        there = _downhill(energy, q, directions, matrix, slope)
+        near, q = np.abs(there - q).max() <= CLOSE * np.abs(q).max(), there
+        if near and np.linalg.norm(slope) <= SOFT * largest:
+            break  # as close as rounding lets it come
     else:
         raise NoEquilibrium(
             "no rest was found",
             load_factor=1.0,
             expected="a configuration in which all forces are in balance",
-            received=f"{np.linalg.norm(slope):.2g} left of {size:.2g}",
+            received=f"{np.linalg.norm(slope):.2g} left of {largest:.2g}",
             remedy="begin nearer to it with q0=…; without something that holds it, nothing rests",
         )
     v = np.zeros(system.n)
@@ -191,7 +196,7 @@ def rest(mechanism: Mechanism, q0: Any = None) -> Assembly:
     )  # fmt: skip
 
 
-def _downhill(energy, q, directions, matrix, slope, begun) -> np.ndarray:
+def _downhill(energy, q, directions, matrix, slope) -> np.ndarray:
     """A step along which the energy falls: Newton's, with every stiffness taken as positive."""
     values, vectors = np.linalg.eigh(matrix)
     least = 1e-6 * max(float(np.abs(values).max()), 1e-300)

@@ -1,0 +1,118 @@
+"""Assembly, rest and modes of mechanisms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import taut
+
+BAR = {"mass": 1.0, "inertia": (0.084, 0.084, 0.002)}
+
+
+def swing(length=1.0):
+    m = taut.Mechanism(gravity=(0, 0, -9.81))
+    a = m.point("a", mass=1, at=(0.3, 0, -0.9))
+    b = m.point("b", mass=2, at=(0.5, 0.2, -1.9))
+    m.rod("upper", m.ground, a, length=length)
+    m.rod("lower", a, b, length=length)
+    return m
+
+
+def four_bar():
+    m = taut.Mechanism(gravity=(0, 0, -9.81))
+    crank = m.body("crank", **BAR, at=(0, 0, 0.5))
+    rocker = m.body("rocker", **BAR, at=(1, 0, 0.5))
+    coupler = m.body("coupler", mass=1, inertia=(0.002, 0.084, 0.084), at=(0.5, 0, 1))
+    for name, one, other, at in (
+        ("a", m.ground, crank, (0, 0, 0)), ("b", m.ground, rocker, (1, 0, 0)),
+        ("c", crank, coupler, (0, 0, 1)), ("d", coupler, rocker, (1, 0, 1)),
+    ):  # fmt: skip
+        m.revolute(name, one, other, at=at, axis=(0, 1, 0))
+    return m
+
+
+def test_rough_positions_are_moved_until_all_fits():
+    m = swing()
+    found = m.assemble()
+    assert found.freedom == 4
+    assert found.redundant == {}
+    a, b = found.q[:3], found.q[3:]
+    assert np.linalg.norm(a) == pytest.approx(1, abs=1e-14)
+    assert np.linalg.norm(a - b) == pytest.approx(1, abs=1e-14)
+    assert 0 < found.moved["a"] < 0.1
+    run = taut.simulate(m, q0=found.q, v0=found.v, duration=0.1, step=0.01)
+    assert run.certificate.max_g < 1e-14
+
+
+def test_what_is_redundant_is_named():
+    found = four_bar().assemble()
+    assert found.freedom == 1
+    assert sum(found.redundant.values()) == 3
+    assert set(found.redundant) <= {"a", "b", "c", "d"}
+    assert "1 degree of freedom" in str(found)
+
+
+def test_a_closed_loop_runs_and_keeps_its_energy():
+    m = four_bar()
+    start, v0 = m.start()
+    for part, lever in (("crank", 0.5), ("rocker", 0.5), ("coupler", 1.0)):
+        first = m.parts[part].first
+        v0[first] = lever
+        if part != "coupler":
+            spin = np.array([0.0, 1.0, 0.0])
+            for k in range(3):
+                axis = start[first + 3 + 3 * k : first + 6 + 3 * k]
+                v0[first + 3 + 3 * k : first + 6 + 3 * k] = np.cross(spin, axis)
+    run = taut.simulate(m, v0=v0, duration=1.5, step=0.0025, laws=None)
+    # All bars share an angle: ½ I θ̇² + P g cos θ is constant, as of one bar.
+    inertia = 2 * (0.084 + 0.25) + 1.0
+    weight = 9.81 * 2.0
+    top = run["crank"].place((0, 0, 1))
+    theta = np.unwrap(np.arctan2(top[:, 0], top[:, 2]))
+    rate = run["crank"].angular_velocity[:, 1]
+    energy = inertia * rate**2 / 2 + weight * np.cos(theta)
+    assert theta[-1] > 3
+    np.testing.assert_allclose(energy, inertia / 2 + weight, rtol=2e-3)
+    assert run.certificate.max_g < 1e-13
+
+
+def test_modes_of_a_double_pendulum():
+    mass, stiffness = np.array([[3, 2], [2, 2]]), 9.81 * np.diag([3, 2])
+    want = np.sqrt(np.sort(np.linalg.eigvals(np.linalg.solve(mass, stiffness))))
+    m = swing()
+    rest = m.equilibrium()
+    np.testing.assert_allclose(rest.q, [0, 0, -1, 0, 0, -2], atol=1e-9)
+    found = m.modes(rest)
+    np.testing.assert_allclose(found.frequencies, np.repeat(want, 2), rtol=1e-9)
+    assert found.stable
+    assert "Hz" in str(found)
+
+
+def test_rest_of_springs_is_statics():
+    m = taut.Mechanism(gravity=(0, 0, -10))
+    bob = m.point("bob", mass=2, at=(0.1, 0.2, -1))
+    m.spring(m.ground, bob, stiffness=100, length=1)
+    rest = m.equilibrium()
+    np.testing.assert_allclose(rest.q, [0, 0, -1.2], atol=1e-8)
+    found = m.modes(rest)
+    np.testing.assert_allclose(found.squares, [10 / 1.2, 10 / 1.2, 50], rtol=1e-6)
+
+
+def test_an_inverted_pendulum_is_not_stable():
+    m = taut.Mechanism(gravity=(0, 0, -9.81))
+    bob = m.point("bob", mass=1, at=(0, 0, 1))
+    m.rod(m.ground, bob)
+    found = m.modes(m.assemble())
+    assert not found.stable
+    np.testing.assert_allclose(found.squares, [-9.81, -9.81], rtol=1e-9)
+    assert "grows" in str(found)
+
+
+def test_refused():
+    m = swing(length=0.1)
+    m.rod("third", m.ground, m.parts["b"], length=5)
+    with pytest.raises(taut.ConstraintError, match="contradict"):
+        m.assemble()
+    with pytest.raises(taut.InputError, match="q0"):
+        m.assemble(q0=[1, 2])
