@@ -166,8 +166,8 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("make", "message"),
         [
-            (lambda a, b: [], "one run"),
-            (lambda a, b: [a], "one run"),
+            (lambda a, b: [], "nothing to compare"),
+            (lambda a, b: [a], "nothing to compare"),
             (lambda a, b: [a, 3], "only runs"),
             (lambda a, b: 3, "cannot be compared"),
             (lambda a, b: [a, b], "differ in their coordinates"),
