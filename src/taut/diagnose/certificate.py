@@ -28,6 +28,7 @@ WALK = 0.4  # of a slope: with a wider interval than that it may be a part of a 
 BROKEN = 1e-3  # of their size: constraints that are off by more are not met to rounding
 LOST = 0.5  # of the largest kinetic energy: an error of the energy that is no small one
 HELD = 1e-6  # change of a law, relative to its terms, from which on it is not held
+LISTED = 6  # redundant constraints that are named
 NAME = 40  # characters of a quantity that are shown
 LONG_ENOUGH = 100  # steps after which a drift can be told, if the energy is a number
 LONG = 100_000  # steps after which a run counts as long
@@ -241,9 +242,9 @@ class Certificate(Sheet):
         if self.charts:
             rows.append(("chart changes", str(self.charts), ""))
         if self.redundant:
-            rows.append(
-                ("redundant constraints", ", ".join(self.redundant), "least-norm multipliers")
-            )
+            names, more = ", ".join(self.redundant[:LISTED]), len(self.redundant) - LISTED
+            names += f" and {more} more" if more > 0 else ""
+            rows.append(("redundant constraints", names, "least-norm multipliers"))
         return rows
 
     @cached_property

@@ -30,6 +30,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 import scipy.sparse as sparse
+from scipy.linalg import qr
 from scipy.sparse.linalg import splu
 
 from taut.errors import StepError
@@ -44,6 +45,7 @@ SX = ca.SX
 DENSE = 60  # coordinates up to which the whole tangent space is used
 PAIRS = 6  # random tangent vectors for larger systems
 NOTHING = np.zeros(0)
+DEPENDENT = 1e-6  # of the longest: what is left of a vector that depends on others
 NUDGE = 2e-4  # of the size of q and p, for differences
 
 
@@ -120,7 +122,10 @@ def tangent_basis(gradients: sparse.csr_matrix) -> np.ndarray:
     gram = splu(sparse.csc_matrix(gradients @ gradients.T + 1e-10 * sparse.identity(c)))
     for _ in range(4):
         random -= gradients.T @ gram.solve(gradients @ random)
-    return np.linalg.qr(random)[0]
+    # There may be fewer directions than vectors: a mechanism of many parts may have one freedom.
+    basis, triangle, _ = qr(random, mode="economic", pivoting=True)
+    sizes = np.abs(np.diagonal(triangle))
+    return basis[:, sizes > DEPENDENT * sizes.max(initial=1e-300)]
 
 
 def _random(n: int) -> np.ndarray:

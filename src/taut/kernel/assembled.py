@@ -50,6 +50,7 @@ class AssembledProgram:
     remembers: int = 0  # vectors that the method remembers from step to step
     holds: ClassVar[int] = 0
     simplified: ClassVar[bool] = False
+    history: ClassVar[int] = HISTORY  # solutions that guesses are extrapolated from
 
     @property
     def implies(self) -> bool:
@@ -82,9 +83,18 @@ class AssembledProgram:
                 np.broadcast_to(x, self.sizes[space]) for x, space in zip(own, spaces, strict=True)
             ]
             sized = [x[order] if s == "q" else x for x, s in zip(sized, spaces, strict=True)]
-            first = np.concatenate([np.tile(x, HISTORY) for x in sized])
-            memory.append(np.tile(first, self.substeps))
-        return np.concatenate(memory)
+            memory += sized * self.substeps
+        return self.remembering([memory] * HISTORY)
+
+    def newest(self, memory: np.ndarray) -> list[np.ndarray]:
+        """The last solution in a memory, block by block: of each stage, sub-step and unknown."""
+        blocks = [self.sizes[s] for x in self.unknown_spaces for s in x * self.substeps]
+        starts = HISTORY * np.concatenate([[0], np.cumsum(blocks)]).astype(int)
+        return [memory[a : a + n].copy() for a, n in zip(starts[:-1], blocks, strict=True)]
+
+    def remembering(self, solutions: list[list[np.ndarray]]) -> np.ndarray:
+        """The memory of these solutions, the newest first."""
+        return np.concatenate([np.concatenate(x) for x in zip(*solutions, strict=True)])
 
 
 def assemble(system: System, method: Method, *, keep: list[int], chart=None) -> AssembledProgram:

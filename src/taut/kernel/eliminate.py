@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 
 import casadi as ca
 import numpy as np
@@ -159,16 +160,35 @@ def _by_cofactors(matrix: SX, right: SX) -> SX:
     a = [[matrix[i, j] for j in range(matrix.shape[1])] for i in range(matrix.shape[0])]
     b = [right[i] for i in range(matrix.shape[0])]
     if len(b) == 2:
-        det = a[0][0] * a[1][1] - a[0][1] * a[1][0]
-        return ca.vertcat(a[1][1] * b[0] - a[0][1] * b[1], a[0][0] * b[1] - a[1][0] * b[0]) / det
+        found = a[1][1] * b[0] - a[0][1] * b[1], a[0][0] * b[1] - a[1][0] * b[0]
+        return ca.vertcat(*found) / _determinant(a)
+    cofactors = [[_cofactor(a, i, j) for j in range(3)] for i in range(3)]
+    found = (sum(cofactors[i][j] * b[i] for i in range(3)) for j in range(3))
+    return ca.vertcat(*found) / _determinant(a)
 
-    def minor(i: int, j: int) -> SX:
-        (p, q), (r, s) = ([k for k in range(3) if k != x] for x in (i, j))
-        return a[p][r] * a[q][s] - a[p][s] * a[q][r]
 
-    cofactors = [[(-1) ** (i + j) * minor(i, j) for j in range(3)] for i in range(3)]
-    det = a[0][0] * cofactors[0][0] + a[0][1] * cofactors[0][1] + a[0][2] * cofactors[0][2]
-    return ca.vertcat(*(sum(cofactors[i][j] * b[i] for i in range(3)) for j in range(3))) / det
+def _cofactor(a: list[list[SX]], i: int, j: int) -> SX:
+    (p, q), (r, s) = ([k for k in range(3) if k != x] for x in (i, j))
+    return (-1) ** (i + j) * (a[p][r] * a[q][s] - a[p][s] * a[q][r])
+
+
+def _determinant(a: list[list[SX]]) -> SX:
+    if len(a) == 2:
+        return a[0][0] * a[1][1] - a[0][1] * a[1][0]
+    first, *rest = (a[0][j] * _cofactor(a, 0, j) for j in range(3))
+    return first + rest[0] + rest[1]
+
+
+def pivots(matrix: SX) -> list[tuple[SX, SX]]:
+    """What `solve_linear` divides by, and what it would be if the matrix were diagonal."""
+    n = matrix.shape[0]
+    if matrix.is_constant():
+        return []
+    if n <= 3 and matrix.nnz() > n:
+        whole = _determinant([[matrix[i, j] for j in range(n)] for i in range(n)])
+        return [(whole, prod((matrix[k, k] for k in range(n)), start=SX(1)))]
+    found = Factors.of(matrix).reciprocals
+    return [(1 / x, matrix[k, k]) for k, x in enumerate(found)]
 
 
 def curved(slope: SX, z: SX, h: SX, slow: bool) -> bool:

@@ -40,6 +40,9 @@ from taut.kernel.step_code import NOTES
 SOLVE, ASSIGN, SUM = 0, 1, 2
 # Of the floors, which are 1e−7 of a length or 1e8 of the noise of constraints: round-off.
 ROUNDED, NOISE_LIMIT = 1e-8, 1e-3
+# Near a singular configuration rounding does more, along what the constraints hardly hold: what
+# moves nothing by more than this (1e−10 of a length) and no longer falls is noise there.
+SINGULAR, PATIENCE = 1e-3, 3
 (
     N, STAGES, FIRST_STAGE, Q, RESULT, V, CQ, P, CP, Q1, V1, DQ, DP, TANGENT, G, HIDDEN,
     ENERGY, POWER, SCALARS, PAR, PARS, CONSERVATIVE, CONSTRAINED, P_END,
@@ -285,7 +288,7 @@ def solve(ints, floats, tables, base, stage, part):
     right = floats[ints[stage + RIGHT] : ints[stage + RIGHT] + size]
     lost = floats[ints[stage + LOST] : ints[stage + LOST] + size]
     guess(ints, floats, stage, part)
-    last = NEVER
+    last = before = NEVER
     for iteration in range(LIMIT):
         begin(ints, floats, tables, base, stage)
         if floats[ints[stage + BAD]] != 0.0:
@@ -306,6 +309,11 @@ def solve(ints, floats, tables, base, stage, part):
         # Rounding the largest coordinate of what hangs together explains a move of this size.
         if iteration > 0 and measure < NOISE_LIMIT and floats[ints[stage + MEASURE] + 1] <= ROUNDED:
             return iteration + 1
+        rounded = floats[ints[stage + MEASURE] + 1]
+        stalled = iteration >= PATIENCE and measure >= STALL_RATIO * last
+        if stalled and max(rounded, before) <= SINGULAR:
+            return iteration + 1
+        before = rounded
         if not measure < 1e290:
             return -1
         last = measure

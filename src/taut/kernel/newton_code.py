@@ -20,13 +20,12 @@ import casadi as ca
 
 from taut.kernel.emit import Emitter, lean
 from taut.kernel.kept_code import Keeper
-from taut.kernel.newtons import NEXT, Newton
+from taut.kernel.newtons import NEVER, NEXT, Newton
 
 SMALL, FALLING, ROUNDOFF, STALL_RATIO = 1e-8, 1e-3, 1e-14, 0.6
 FIRST = 1e-12  # enough in the first iteration, which no other tells how quickly it converges
 SURE = 1e-14  # the same where it converges by a factor that is not known yet
 BENT = 1e-11  # as SMALL, where equations are nonlinear in the velocities
-NEVER = 1e300  # the measure before the first iteration
 LIMIT = 25
 
 

@@ -21,6 +21,7 @@ from taut.kernel.eliminate import (
     entries,
     little_fill,
     operations,
+    pivots,
     solve_linear,
 )
 from taut.methods import tableaux
@@ -33,6 +34,9 @@ HISTORY = 3  # values of each Newton unknown that the guess is extrapolated from
 ROUNDED, NOISE = 16 * 2.0**-52, 1e-7  # what rounding does to coordinates, and to a measure
 DEEP = 4  # stages up to which the polynomial of the guess goes through two steps
 PAYS = 4.3  # an iteration with a kept matrix must be cheaper by this: it takes more of them
+NEVER = 1e300  # the measure before the first iteration, and of one that does not count
+HIDING = 1e-8  # of what it is elsewhere: a pivot that rounding may hide
+TRIAL = 1e-6  # a short step, by which signs of pivots are found out
 NEXT = 1e-16  # what the next update may be
 SLOW = 1e-3  # the factor by which multipliers follow an inner iteration
 MODEST = 60  # unknowns up to which both are written down to find out
@@ -147,6 +151,8 @@ def newton_of(
     change, simplified = update.change, update.simplified
     # What converges by a factor stops where it is told to: velocities themselves are to be exact.
     measure = _measure(piece, change, _weights(step, simplified)[0])
+    if not simplified:
+        measure = ca.if_else(_regular(step, piece), measure, NEVER)
     noise = _excess(step, piece, change) <= 1 if simplified else measure <= NOISE
     history = SX.sym(f"m{index}", HISTORY * count)
     # Where steps are coarse, polynomials of high degree lead astray; what is kept has a way out.
@@ -306,6 +312,45 @@ def _measure(piece: Piece, change: SX, weights: SX) -> SX:
         return ca.dot(ca.fabs(ca.mtimes(response, change)), weights)
     # The bound Σ |Δzⱼ| Σ |∂watchᵢ/∂zⱼ| wᵢ costs less, since the inner sum is a constant.
     return ca.dot(ca.fabs(change), ca.mtimes(ca.fabs(response).T, weights))
+
+
+def _regular(step: FusedStep, piece: Piece) -> SX:
+    """Whether a step of multipliers alone does not cross a singular configuration.
+
+    Their matrix is G(q₁) A G(q₀)ᵀ with a positive definite A, so that all its pivots have the same
+    sign unless constraints between q₀ and q₁ turn around: where several branches of g = 0 meet,
+    Newton's method may have come to another one (see `taut.march.passage`).  Nor may they be so
+    small that rounding decides.
+    """
+    z = piece.z
+    if z.numel() != step.operators.c or not entries(z) <= step.multipliers:
+        return SX(1)
+    slope = ca.jacobian(piece.residual, z)
+    order = little_fill(slope, step.h)
+    pairs = [ca.vertcat(SX(0, 1), *x) for x in zip(*pivots(slope[order, order]), strict=True)]
+    if not pairs:
+        return SX(1)
+    found, sizes = pairs
+    ahead, back = (_somewhere(step, ca.horzcat(found, sizes), h) for h in (TRIAL, -TRIAL))
+    if not np.all(np.isfinite([ahead, back])) or not np.all(ahead[:, 0]):
+        return SX(1)
+    usual, other = (SX(ca.DM(np.sign(x[:, 0]))) for x in (ahead, back))
+    signs = ca.if_else(step.h > 0, usual, other)
+    least = HIDING * np.abs(ahead[:, 0] / ahead[:, 1])
+    return ca.mmin(signs * (found - ca.DM(least) * sizes)) > 0
+
+
+def _somewhere(step: FusedStep, expression: SX, h: float) -> np.ndarray:
+    """What an expression is in a short step from some place, at rest."""
+    known = ca.symvar(ca.vertcat(ca.vec(expression), step.h))
+    places = entries(ca.vertcat(step.q, step.operators.par))
+    some = np.random.default_rng(0).uniform(0.5, 1.5, len(known))
+    size = {step.h.element_hash(): h}
+    values = [
+        size.get(x.element_hash(), some[k] if x.element_hash() in places else 0.0)
+        for k, x in enumerate(known)
+    ]
+    return np.array(ca.Function("somewhere", known, [ca.densify(expression)])(*values))
 
 
 def _excess(step: FusedStep, piece: Piece, change: SX) -> SX:

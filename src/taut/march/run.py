@@ -27,6 +27,7 @@ from taut.kernel.step_code import NOTES, PAR
 from taut.march import loop
 from taut.march.charts import best_chart, threshold
 from taut.march.events import Watch
+from taut.march.passage import passed
 from taut.march.plan import Plan
 from taut.march.start import Start, smallest_sizes
 from taut.march.trajectory import Ending, Trajectory
@@ -379,10 +380,14 @@ class Run:
     def _rescued(self, group: Group) -> bool:
         """A failed step is tried once more without extrapolation, from the methods' own guess.
 
-        In a chart of independent coordinates, also with the chart that is best by now.
+        In a chart of independent coordinates, also with the chart that is best by now.  Beside a
+        singular configuration it is made with care, elsewhere if nothing else helps.
         """
         if group.step.lanes > 1 or group.code != loop.FAILED:
             return False
+        return passed(self, group) or self._begun_anew(group) or passed(self, group, anywhere=True)
+
+    def _begun_anew(self, group: Group) -> bool:
         n = self.system.n
         if group.step.chart is not None:
             self._switch(group)
@@ -462,19 +467,26 @@ class Run:
 
 def one_step(step: CompiledStep, q, v, p, t: float, h: float, par) -> tuple[np.ndarray, ...]:
     """One compiled step from a bare state: (q₁, v₁, p₁, the whole inner state)."""
+    mechanics = workshop(step.system).mechanics
+    (floor,) = smallest_sizes(Snapshot(mechanics, q, v, p, t, par).rows(), h)
+    memory, inherited = step.first_memory(q, p, v), step.first_inherited(q, p, v, t, par)
+    inner = np.concatenate([q, p, v, 0 * q, p, 0 * q, h * v, floor, memory, inherited])
+    after = trial(step, inner, t, h, par)
+    if after is None:
+        raise StepError("no step could be made", t=t, index=0)
+    q1, p1, v1 = np.split(after[: 3 * step.system.n].copy(), 3)
+    return q1, v1, p1, after
+
+
+def trial(step: CompiledStep, inner: np.ndarray, t: float, h: float, par) -> np.ndarray | None:
+    """The inner state after one compiled step, which belongs to no run; None if it failed."""
     plan = Plan(t, h, h, 0, 1, 1)
     books, store = np.zeros((1, loop.SIZE)), np.zeros((1, 3 * step.system.n, 1))
     books[:, : loop.HEAD] = loop.opened(energy0=np.zeros(1))
     group = Group([0], step, handed(step, par, plan), books, store)
-    mechanics = workshop(step.system).mechanics
-    (floor,) = smallest_sizes(Snapshot(mechanics, q, v, p, t, par).rows(), h)
-    memory, inherited = step.first_memory(q, p, v), step.first_inherited(q, p, v, t, par)
-    group.state[:, 0] = np.concatenate([q, p, v, 0 * q, p, 0 * q, h * v, floor, memory, inherited])
+    group.state[:, 0] = inner
     group.advance(plan, 1)
-    if group.code == loop.FAILED:
-        raise StepError("no step could be made", t=t, index=0)
-    q1, p1, v1 = np.split(group.state[: 3 * step.system.n, 0].copy(), 3)
-    return q1, v1, p1, group.state[:, 0]
+    return None if group.code == loop.FAILED else group.state[:, 0]
 
 
 class Failure(Exception):
