@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -10,24 +10,17 @@ import sympy as sp
 from taut.errors import ModelError, UnknownName, number
 from taut.model.mechanism import forces
 from taut.model.mechanism.forces import LENGTH, RATE, Acting, Load, Measure, Potential
+from taut.model.mechanism.named import Named
 from taut.model.mechanism.parts import Part, vector
 from taut.model.mechanism.shapes import POINT
 from taut.model.symbols import scalar, t
-
-if TYPE_CHECKING:
-    from taut.model.mechanism.joints import Joint
 
 TURNING = ("revolute", "cylindrical")
 SLIDING = ("prismatic", "cylindrical")
 
 
-class Acts:
+class Acts(Named):
     """The verbs by which forces are added; a part of `Mechanism`."""
-
-    ground: Part
-    parts: dict[str, Part]
-    joints: dict[str, Joint]
-    forces: dict[str, forces.Force]
 
     # ---- between two places --------------------------------------------------------------------
 
@@ -58,8 +51,8 @@ class Acts:
             A force that draws the ends together, as an expression; what it does to the energy is
             counted as work.
         """
-        name, a, b = self._sides("spring", sides)  # type: ignore[attr-defined]
-        at = self._ends(name, a, b, ends)  # type: ignore[attr-defined]
+        name, a, b = self._sides("spring", sides)
+        at = self._ends(name, a, b, ends)
         apart = float(np.linalg.norm(at[0] - at[1]))
         rest = apart if length is None else _not_negative(f"the length of {name}", length)
         for what, value in (("stiffness", stiffness), ("damping", damping)):
@@ -82,8 +75,8 @@ class Acts:
         self, *sides: Any, stiffness: float, length: float | None = None, ends: Any = None
     ) -> Acting:
         """A stiff spring that pulls and does not push: U = ½ k max(0, s − s₀)²."""
-        name, a, b = self._sides("rope", sides)  # type: ignore[attr-defined]
-        at = self._ends(name, a, b, ends)  # type: ignore[attr-defined]
+        name, a, b = self._sides("rope", sides)
+        at = self._ends(name, a, b, ends)
         apart = float(np.linalg.norm(at[0] - at[1]))
         rest = apart if length is None else _not_negative(f"the length of {name}", length)
         _not_negative(f"the stiffness of {name}", stiffness)
@@ -143,7 +136,7 @@ class Acts:
         self, joint, kind, allowed, stiffness, rest, damping, energy, pull, name
     ) -> Acting:
         joint = self._joint(joint, allowed)
-        name = self._new(name) if name else self._free("force")  # type: ignore[attr-defined]
+        name = self._new(name) if name else self._free("force")
         law, drag, (constants, values) = forces.spring(
             number(f"the stiffness of {name}", stiffness),
             number(f"the rest of {name}", rest),
@@ -154,29 +147,6 @@ class Acts:
             drag = (drag or 0) + forces.law(pull, LENGTH, RATE)
         measure = self.measure(joint, kind)
         return self._acting(Acting(name, measure, law, drag, constants, values, "torsion"))
-
-    def measure(self, joint: Joint, kind: str) -> Measure:
-        """The angle or the slide of a joint."""
-        a, b, what = joint.a, joint.b, f"joint {joint.name}"
-        held = joint.triad
-        if kind == "angle":
-            parts = [a.along(held["u"], what), a.along(held["w"], what), b.along(held["u"], what)]
-        else:
-            parts = [a.on(joint.at[0], what), a.along(held["e"], what), b.on(joint.at[1], what)]
-        return Measure(kind, a, b, np.concatenate(parts))
-
-    def _joint(self, given: Any, allowed: tuple[str, ...]) -> Joint:
-        name = given if isinstance(given, str) else getattr(given, "name", None)
-        if name not in self.joints:
-            raise UnknownName("joint", str(name), self.joints)
-        joint = self.joints[name]
-        if joint.kind not in allowed:
-            raise ModelError(
-                f"{joint.name} has no such motion",
-                expected="a joint of kind " + " or ".join(allowed),
-                received=joint.kind,
-            )
-        return joint
 
     # ---- on a part -----------------------------------------------------------------------------
 
@@ -194,16 +164,16 @@ class Acts:
         at : (3,) array_like, optional
             Where on the part, in space at the start; its centre of mass if not given.
         """
-        held = self._part(part)  # type: ignore[attr-defined]
-        name = self._new(name) if name else self._free("force")  # type: ignore[attr-defined]
+        held = self._part(part)
+        name = self._new(name) if name else self._free("force")
         place = held.position if at is None else vector(f"the place of {name}", at)
         values = [held.on(place, f"force {name}")]
         return self._loaded(name, held, force, values, follower, torque=False)
 
     def torque(self, part: Any, torque: Any, *, follower: bool = False, name: str = "") -> Load:
         """A torque on a body; see `force`."""
-        held = self._part(part)  # type: ignore[attr-defined]
-        name = self._new(name) if name else self._free("force")  # type: ignore[attr-defined]
+        held = self._part(part)
+        name = self._new(name) if name else self._free("force")
         if held.shape is POINT or held is self.ground:
             raise ModelError(f"{name} turns {held.name}, which does not turn", expected="a body")
         return self._loaded(name, held, torque, [], follower, torque=True)
@@ -223,13 +193,13 @@ class Acts:
         own = set(part.shape.names(part.name))
         others = [x for x in self._used(read) if x[0].name not in own]
         flat = np.concatenate(values) if values else np.zeros(0)
-        made = Load(name, part, read, flat, torque, follower, tuple(others))  # type: ignore[arg-type]
+        made = Load(name, part, read, flat, torque, follower, tuple(others))
         self.forces[name] = made
         return made
 
     def potential(self, energy: Any, *, name: str = "") -> Potential:
         """Any potential energy, as an expression of the symbols of coordinates and of t."""
-        name = self._new(name) if name else self._free("force")  # type: ignore[attr-defined]
+        name = self._new(name) if name else self._free("force")
         read = self._read(energy, name)
         used = self._used([read])
         if not used or any(rate in read.free_symbols for _, _, rate in used):
@@ -256,7 +226,7 @@ class Acts:
         >>> m.force(a, (-0.1 * u, 0, 0), name="drag")
         <force 'drag' on a>
         """
-        held = self._part(part)  # type: ignore[attr-defined]
+        held = self._part(part)
         names = held.shape.names(held.name)
         q = tuple(sp.Symbol(name, real=True) for name in names)
         return q, tuple(sp.Symbol(f"{name}_dot", real=True) for name in names)
@@ -270,9 +240,9 @@ class Acts:
                 known |= {s.name: s for s in group}
         table = {}
         for symbol in read.free_symbols:
-            if symbol.name not in known:  # type: ignore[attr-defined]
-                raise UnknownName("coordinate", symbol.name, known, f"in {name}")  # type: ignore[attr-defined]
-            table[symbol] = known[symbol.name]  # type: ignore[attr-defined]
+            if symbol.name not in known:
+                raise UnknownName("coordinate", symbol.name, known, f"in {name}")
+            table[symbol] = known[symbol.name]
         return read.xreplace(table)
 
     def _used(self, expressions: Any) -> list[tuple[sp.Symbol, int, sp.Symbol]]:
@@ -300,7 +270,7 @@ def _not_negative(what: str, given: Any) -> float:
 def _check_law(name: str, law: sp.Expr | None, known: set[sp.Symbol]) -> None:
     stray = set() if law is None else law.free_symbols - known
     if stray:
-        names = ", ".join(sorted(s.name for s in stray))  # type: ignore[attr-defined]
+        names = ", ".join(sorted(s.name for s in stray))
         raise ModelError(
             f"the law of {name} contains {names}",
             expected="an expression of its length (and rate) and of t",

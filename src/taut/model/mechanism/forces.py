@@ -170,17 +170,17 @@ class Load:
     def _written(self, numbers: bool) -> Written:
         side = Side(self.part.shape, "a")
         place = None if self.torque else side.place()
-        own = sp.symbols("F1 F2 F3", real=True) if numbers else ()
-        force: Vector = own if numbers else self._local(side)  # type: ignore[assignment]
+        own: Vector = sp.symbols("F1 F2 F3", real=True)
+        force = own if numbers else self._local(side)
         if self.follower:
             axes = [side.vector() for _ in range(3)]
-            force = tuple(  # type: ignore[assignment]
+            force = tuple(
                 sp.Add(*(f * axis[k] for f, axis in zip(force, axes, strict=True)))
                 for k in range(3)
             )
         q = [*side.coordinates, *(s for s, _, _ in self.others)]
         v = [*side.rates, *(r for _, _, r in self.others)]
-        constants = [*side.constants, *own]
+        constants = [*side.constants, *(own if numbers else ())]
         if self.potential:
             assert place is not None
             return q, v, constants, [dot(force, place)]
