@@ -14,12 +14,11 @@ from taut.model.mechanism.acts import Acts
 from taut.model.mechanism.joints import Joint
 from taut.model.mechanism.library import Library, Piece, Written
 from taut.model.mechanism.parts import Part, direction
-from taut.model.mechanism.relations import Relations
 from taut.model.mechanism.shapes import BODY, NUMBER, PLATE, ROD, Side, dot
 from taut.model.system import System
 
 
-class Mechanism(Relations, Acts):
+class Mechanism(Acts):
     """Points, rigid bodies, joints and forces.
 
     Everything is given in space as it is at the start: a joint at a place is at that place of both
@@ -151,7 +150,11 @@ class Mechanism(Relations, Acts):
         for part in (*self.joints.values(), *self.forces.values()):
             library.add(*part.pieces)
         names = [x for part in self.parts.values() for x in part.shape.names(part.name)]
-        system = System.from_terms([sp.Symbol(x, real=True) for x in names], library.terms())
+        acting = (getattr(force, "channel", None) for force in self.forces.values())
+        channels = [channel for channel in acting if channel is not None]
+        system = System.from_terms(
+            [sp.Symbol(x, real=True) for x in names], library.terms(), controls=channels or None
+        )
         system.mechanism = self
         return system
 

@@ -157,4 +157,4 @@ class Named:
             parts = [a.along(held["u"], what), a.along(held["w"], what), b.along(held["u"], what)]
         else:
             parts = [a.on(joint.at[0], what), a.along(held["e"], what), b.on(joint.at[1], what)]
-        return forces.Measure(kind, a, b, np.concatenate(parts))
+        return forces.Measure(kind, a, b, np.concatenate(parts), joint)

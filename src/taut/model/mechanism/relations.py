@@ -21,16 +21,16 @@ import sympy as sp
 from taut.errors import ModelError, number
 from taut.model.mechanism.joints import Joint, numbered, triad
 from taut.model.mechanism.library import Piece, Written
-from taut.model.mechanism.named import Named
 from taut.model.mechanism.parts import Part, direction, vector
 from taut.model.mechanism.shapes import GROUND, NUMBER, POINT, Side, dot, minus
+from taut.model.mechanism.words import Words
 from taut.model.symbols import scalar, t
 
 SHARE = 0.2  # of the inertia that may be moved: far from singular, and from nothing
 X, Y, Z = sp.symbols("x y z", real=True)
 
 
-class Relations(Named):
+class Relations(Words):
     """The verbs by which these are added; a part of `Mechanism`."""
 
     # ---- angles --------------------------------------------------------------------------------
@@ -44,8 +44,12 @@ class Relations(Named):
         if not held.angle:
             made = self._counted(f"angle_{held.name}", held.a, held.b, held.triad, held.name)
             held.pieces.extend(made)
-            object.__setattr__(held, "angle", f"angle_{held.name}")
+            self._count_by(held, f"angle_{held.name}")
         return sp.Symbol(held.angle, real=True)
+
+    def _count_by(self, joint: Joint, name: str) -> None:
+        object.__setattr__(joint, "angle", name)
+        object.__setattr__(joint, "counter", self.parts[name])
 
     def _counted(self, name: str, a: Part, b: Part, held: dict, owner: str) -> list[Piece]:
         """A new coordinate φ with u_b = cos φ u_a + sin φ w_a, and the inertia that it is lent."""
@@ -131,7 +135,7 @@ class Relations(Named):
         )  # fmt: skip
         object.__setattr__(joint, "kind", "rolling")
         joint.pieces.extend(self._counted(f"angle_{name}", a, b, held, name))
-        object.__setattr__(joint, "angle", f"angle_{name}")
+        self._count_by(joint, f"angle_{name}")
         self._rolled(joint, "u", span)
         return joint
 
