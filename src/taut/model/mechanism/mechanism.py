@@ -209,9 +209,10 @@ class Mechanism(Acts):
     def modes(self, at: Any = None, count: int = 10) -> Any:
         """Frequencies and shapes of small motions about a rest (which is looked for if not given).
 
-        Dampers and other forces that do work are left out.
+        With dampers, and other forces of coordinates and velocities, also how fast they decay or
+        grow.  Controllers that are Python functions are taken to say zero.
         """
-        return _from_march("mechanism_modes")(self, at, count)
+        return _from_march("mechanism_modes", "mechanism_modes")(self, at, count)
 
     def __repr__(self) -> str:
         return (
@@ -220,9 +221,9 @@ class Mechanism(Acts):
         )
 
 
-def _from_march(name: str) -> Any:
+def _from_march(name: str, module: str = "assemble") -> Any:
     """A function of a room further up, which is not needed to write a mechanism down."""
-    return getattr(import_module("taut.march.assemble"), name)
+    return getattr(import_module(f"taut.march.{module}"), name)
 
 
 def _rigid(library: Library, part: Part) -> None:
