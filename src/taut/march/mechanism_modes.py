@@ -119,7 +119,7 @@ def mechanism_modes(mechanism: Mechanism, at: Any = None, count: int = 10) -> Me
         stiff = (stiff + stiff.T) / 2
     swings = not np.any(drag) and np.array_equal(stiff, stiff.T)
     roots, x = _swinging(stiff) if swings else _damped(stiff, drag)
-    grows = roots.real > GROWS * np.abs(roots).max(initial=0)
+    grows = np.real(roots) > GROWS * np.abs(roots).max(initial=0)
     order = np.lexsort((np.abs(roots), ~grows))[:count]
     return MechanismModes(mechanism, roots[order], (directions @ x[:, order]).T)
 
@@ -137,8 +137,8 @@ def _damped(stiff: np.ndarray, drag: np.ndarray) -> tuple[np.ndarray, np.ndarray
     roots, z = np.linalg.eig(np.block([[np.zeros((n, n)), np.eye(n)], [-stiff, -drag]]))
     x, largest = z[:n], np.abs(roots).max()
     idle = np.abs(roots) <= IDLE * largest
-    roots = np.where(np.abs(roots.imag) <= EVEN * largest, roots.real, roots)
-    kept = np.flatnonzero(~idle & (roots.imag >= 0))
+    roots = np.where(np.abs(np.imag(roots)) <= EVEN * largest, np.real(roots), roots)
+    kept = np.flatnonzero(~idle & (np.imag(roots) >= 0))
     x = _turned(x[:, kept] / np.linalg.norm(x[:, kept], axis=0))
     _, sizes, rows = np.linalg.svd(stiff)
     still = rows[sizes <= SOFT * max(float(sizes[0]), largest**2)]
