@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from taut._version import __version__
 from taut.errors import (
     ConstraintError,
+    ControlError,
     FileError,
     InconsistentStart,
     InputError,
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     )
     from taut.methods.fields import Hamel, Poisson, Scheme, Variational
     from taut.model import (
+        Control,
         Drawing,
         Equations,
         Flow,
@@ -109,8 +111,8 @@ _ROOMS = {
         "lie_symmetries", "noether", "special_values",
     ),
     "taut.model": (
-        "Drawing", "Equations", "Flow", "Mechanism", "System", "Term", "coordinates", "momenta",
-        "t", "velocities",
+        "Control", "Drawing", "Equations", "Flow", "Mechanism", "System", "Term", "coordinates",
+        "momenta", "t", "velocities",
     ),
 }
 # fmt: on
@@ -132,9 +134,9 @@ _OPEN = (
 
 __all__ = [
     "Adaptive", "Baumgarte", "Beam", "Beams", "Circle", "Comparison", "Composition",
-    "ConstraintError", "Corrected", "Drawing", "End", "EnergyMomentum", "Equations",
-    "Equilibrium", "Event", "ExplicitRK", "Field", "FieldTrajectory", "FileError", "Flow",
-    "GGL", "GaussLobatto", "GeneralizedAlpha", "Hamel", "ImplicitTrapezoid",
+    "ConstraintError", "Control", "ControlError", "Corrected", "Drawing", "End", "EnergyMomentum",
+    "Equations", "Equilibrium", "Event", "ExplicitRK", "Field", "FieldTrajectory", "FileError",
+    "Flow", "GGL", "GaussLobatto", "GeneralizedAlpha", "Hamel", "ImplicitTrapezoid",
     "InconsistentStart", "InputError", "Interrupted", "Law", "Laws", "LobattoPair", "Mechanism",
     "Method", "ModelError", "Modes", "NoEquilibrium", "Poisson", "PreciseElement", "Projected",
     "Rattle", "Rectangle", "Scheme", "Section", "Square", "States", "StepError", "Symmetries",

@@ -7,6 +7,7 @@ TautError
 ├── ConstraintError       constraints that cannot hold together, or a singular configuration
 ├── InconsistentStart     a start off the constraints (carries the nearest state on them)
 ├── StepError             a step that could not be made: Newton, singular matrix, blow-up
+│   └── ControlError      a controller that failed, or returned something else than numbers
 ├── NoEquilibrium         loads under which no rest was found, or a beam that is not held
 ├── Interrupted           Ctrl-C during a run (also a KeyboardInterrupt)
 └── FileError             a file that cannot be read or written
@@ -155,6 +156,10 @@ class StepError(TautError):
     def __init__(self, what: str, *, t: float, index: int, **text: Any) -> None:
         super().__init__(what, **text)
         self.t, self.index = t, index
+
+
+class ControlError(StepError):
+    """A controller that failed (``error.__cause__`` says how), or returned no finite numbers."""
 
 
 class NoEquilibrium(TautError):

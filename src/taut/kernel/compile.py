@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -236,6 +237,12 @@ class Workshop:
             found = ca.vertcat(*translated(self.system, list(given), q, v, p, t, ops.par))
             function = ca.Function("found", [q, v, p, t, ops.par], [ca.densify(found)])
             self._maps[key] = CompiledMap(lean(function))
+        return self._maps[key]
+
+    def remembered(self, key: str, make: Callable[[], CompiledMap]) -> CompiledMap:
+        """A map that is made on first use."""
+        if key not in self._maps:
+            self._maps[key] = make()
         return self._maps[key]
 
     def multipliers(self, keep: tuple[int, ...]) -> CompiledMap:

@@ -27,7 +27,8 @@ LARGE = 60  # coordinates from which sparse linear algebra is used
 class Mechanics:
     """Numeric operators of a system for given parameter values.
 
-    Vectors have shape (n,) or (B, n); t is a number or (B,).  Results have the same leading shape.
+    Vectors have shape (n,) or (B, n); t is a number or (B,), parameters one row or B of them.
+    Results have the same leading shape.
     """
 
     def __init__(self, system: System) -> None:
@@ -119,7 +120,7 @@ class Mechanics:
             given = name in flat and index.shape[1] > 0
             args.append(flat[name][:, index].reshape(points, -1) if given else None)
         times = np.repeat(np.broadcast_to(np.asarray(t, float), (count,)), instances)
-        spread = np.repeat(par[None, :], points, axis=0)
+        spread = np.repeat(np.broadcast_to(par, (count, par.shape[-1])), instances, axis=0)
         constants = np.tile(local.term.values, (count, 1))
         found = function([*args, times[:, None], spread, constants], points)
         return found.reshape(count, instances, -1)
@@ -256,11 +257,12 @@ class Mechanics:
             return a[0], lam[0]
         if self.n > LARGE and len(q) > 1:  # one after the other, for the sake of memory
             times = np.broadcast_to(np.asarray(t, float), (len(q),))
-            rows = zip(q, v, p, times, strict=True)
-            a, lam = zip(*(self.accelerations(*row, par) for row in rows), strict=True)
+            rows = zip(q, v, p, times, np.broadcast_to(par, (len(q), par.shape[-1])), strict=True)
+            a, lam = zip(*(self.accelerations(*row) for row in rows), strict=True)
             return np.array(a), np.array(lam)
         if self.n > LARGE:
-            a, lam = self._sparse_accelerations(q[0], v[0], p[0], float(np.ravel(t)[0]), par)
+            own = par if par.ndim == 1 else par[0]
+            a, lam = self._sparse_accelerations(q[0], v[0], p[0], float(np.ravel(t)[0]), own)
             return a[None], lam[None]
         free, g, response = self._unconstrained(q, v, p, t, par)
         if self.c == 0:
@@ -337,7 +339,8 @@ class Snapshot:
 
     def __getitem__(self, row: int) -> Snapshot:
         """One of many."""
-        return replace(self, q=self.q[row], v=self.v[row], p=self.p[row])
+        par = self.par if self.par.ndim == 1 else self.par[row]
+        return replace(self, q=self.q[row], v=self.v[row], p=self.p[row], par=par)
 
     def rows(self) -> Snapshot:
         """The same as many states, if it is one."""

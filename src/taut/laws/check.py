@@ -59,6 +59,14 @@ def small_enough(model: Any) -> Any:
     return model
 
 
+def controls_of(model: Any) -> set[str]:
+    """Names of the parameters that vary: a law holds whatever they are, and does not contain them.
+
+    D I = 0 at all states and for all values of them says that they may as well change.
+    """
+    return model.controlled if isinstance(model, System) else set()
+
+
 def with_values(dynamics: Dynamics, table: dict[sp.Symbol, sp.Rational]) -> Dynamics:
     """The same motion with numbers for some of the parameters."""
 
@@ -93,7 +101,7 @@ def settings(
     table = {
         s: exact(float(values[s.name]))  # type: ignore[arg-type]
         for s in dynamics.parameters
-        if values.get(s.name) is not None
+        if values.get(s.name) is not None and s.name not in controls_of(model)
     }
     if len(table) > 1:
         for s, x in table.items():
@@ -129,6 +137,13 @@ def checked(
     """
     dynamics = Dynamics(model)
     law = read(model, expression)
+    jumping = sorted({s.name for s in law.free_symbols} & controls_of(model))
+    if jumping:
+        raise InputError(
+            f"{shown(law)} is not conserved",
+            expected="D(I) = 0, whatever the controls are",
+            received=f"it contains {', '.join(jumping)}, which a controller sets",
+        )
     for table, d in settings(dynamics, values):
         found = _proved(d, law.xreplace(table), said(table))
         if found is not None:

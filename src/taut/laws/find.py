@@ -13,7 +13,7 @@ import numpy as np
 import sympy as sp
 
 from taut.errors import InputError, listed, number
-from taut.laws.check import checked, gradient_ranks, small_enough, with_values
+from taut.laws.check import checked, controls_of, gradient_ranks, small_enough, with_values
 from taut.laws.complete import Counted, counted, statement
 from taut.laws.decay import decaying, rate_of
 from taut.laws.dynamics import Dynamics, Moving
@@ -513,9 +513,21 @@ def searched(
                 bar.say("higher degrees, since there is more")
                 reach, bounds = finder.farther(last, bounds, SHARE * budget, begin + budget)
         stage = "the proofs"
-        return finder.laws(last, reach, bounds)
+        return _whatever(finder.laws(last, reach, bounds), finder.dynamics.model)
     except KeyboardInterrupt:
-        return finder.laws(last, note=f"interrupted at {stage}; up to then ")
+        found = finder.laws(last, note=f"interrupted at {stage}; up to then ")
+        return _whatever(found, finder.dynamics.model)
+
+
+def _whatever(laws: Laws, model: System | Flow) -> Laws:
+    """Those that do not contain controls, and hold whatever these are."""
+    names = controls_of(model)
+    kept = [x for x in laws if not names & {s.name for s in x.expression.free_symbols}]
+    if len(kept) == len(laws):
+        return laws
+    chosen = [i for i, x in enumerate(kept) if x in laws.independent]
+    told = f"laws that contain the controls {', '.join(sorted(names))} are left out"
+    return Laws(kept, len(chosen), chosen, told)
 
 
 def _about(columns: int) -> str:

@@ -4,7 +4,9 @@ Rough positions are moved as little as possible in the metric of the masses (see
 a configuration q at rest, with multipliers λ of its constraints, small motions in the null space N
 of G obey
 
-    Nᵀ M N ẍ + Nᵀ (U_qq + Σ λᵢ ∂²gᵢ/∂q∂q) N x = 0.
+    Nᵀ M N ẍ + Nᵀ D N ẋ + Nᵀ K N x = 0,      K = U_qq − f_q + Σ λᵢ ∂²gᵢ/∂q∂q,      D = −f_v,
+
+with motions e^{st}.  Without dampers and other forces f, K is symmetric and s = ±iω.
 
 Rest itself is U_q + Gᵀλ = 0 with g = 0: Newton's method in x on the constraints, along directions
 in which the energy falls.
@@ -13,7 +15,7 @@ in which the energy falls.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -132,12 +134,17 @@ class _Energy:
         return -self.mechanics.apply("force", self.t, self.par, q=q, v=self.rest, p=self.rest)
 
     def bend(self, q: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
-        """U_qq + Σ λᵢ ∂²gᵢ/∂q∂q."""
+        """K = U_qq − f_q + Σ λᵢ ∂²gᵢ/∂q∂q; symmetric but for forces that have no potential."""
         m, t, par = self.mechanics, self.t, self.par
         found = -_dense(m.derivative("force", "q", t, par, q=q, v=self.rest, p=self.rest))
         if m.c:
             found = found + _dense(m.derivative("push", "q", t, par, q=q, lam=multipliers))
-        return (found + found.T) / 2
+        return found
+
+    def drag(self, q: np.ndarray) -> np.ndarray:
+        """D = −f_v."""
+        m, t, par = self.mechanics, self.t, self.par
+        return -_dense(m.derivative("force", "v", t, par, q=q, v=self.rest, p=self.rest))
 
     def multipliers(self, q: np.ndarray) -> np.ndarray:
         """λ that leaves least of U_q + Gᵀλ."""
@@ -174,6 +181,7 @@ def rest(mechanism: Mechanism, q0: Any = None) -> Assembly:
         if np.linalg.norm(slope) <= STILL * largest:
             break
         matrix = directions.T @ energy.bend(q, energy.multipliers(q)) @ directions
+        matrix = (matrix + matrix.T) / 2
         there = _downhill(energy, q, directions, matrix, slope)
         near, q = np.abs(there - q).max() <= CLOSE * np.abs(q).max(), there
         if near and np.linalg.norm(slope) <= SOFT * largest:
@@ -237,70 +245,3 @@ def _check_size(system: System) -> None:
             received=system.n,
             remedy="let it come to rest: simulate it with dampers",
         )
-
-
-# ---- modes ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class MechanismModes(Sheet):
-    """Small motions of a mechanism about a rest, the slowest first.
-
-    Attributes
-    ----------
-    squares : ndarray, shape (count,)
-        ω²; negative of motions that grow, zero of those without stiffness.
-    shapes : ndarray, shape (count, n)
-        Changes of the coordinates, with xᵀMx = 1.
-    """
-
-    mechanism: Mechanism = field(repr=False)
-    squares: np.ndarray
-    shapes: np.ndarray = field(repr=False)
-    head: ClassVar[bool] = True
-
-    @property
-    def frequencies(self) -> np.ndarray:
-        """ω in radians per unit of time; zero of motions that do not swing."""
-        return np.sqrt(np.maximum(self.squares, 0.0))
-
-    @property
-    def hertz(self) -> np.ndarray:
-        """ω/2π."""
-        return self.frequencies / (2 * np.pi)
-
-    @property
-    def stable(self) -> bool:
-        """Whether no motion grows."""
-        return bool(np.all(self.squares >= 0))
-
-    def __len__(self) -> int:
-        return len(self.squares)
-
-    def title(self) -> str:
-        """One line."""
-        return f"Modes of a mechanism: {'stable' if self.stable else 'not stable: a motion grows'}"
-
-    def rows(self) -> list[list[str]]:
-        """The table."""
-        rows = [["mode", "Hz", "rad/s", ""]]
-        for k, square in enumerate(self.squares):
-            word = "grows" if square < 0 else "no stiffness" if square == 0 else ""
-            rows.append([str(k + 1), f"{self.hertz[k]:.6g}", f"{self.frequencies[k]:.6g}", word])
-        return rows
-
-
-def mechanism_modes(mechanism: Mechanism, at: Any = None, count: int = 10) -> MechanismModes:
-    """Natural motions about a rest; see `Mechanism.modes`."""
-    found = rest(mechanism) if at is None else at
-    q = found.q if isinstance(found, Assembly) else _coordinates("at", found, mechanism.size)
-    system = mechanism.system()
-    _check_size(system)
-    energy = _Energy(workshop(system).mechanics, system.values(), 0.0)
-    directions = energy.free(q)
-    matrix = directions.T @ energy.bend(q, energy.multipliers(q)) @ directions
-    squares, vectors = np.linalg.eigh(matrix)
-    order = np.argsort(np.abs(squares) if squares.size and squares[0] >= 0 else squares)
-    squares = np.where(np.abs(squares) <= SOFT * np.abs(squares).max(initial=1e-300), 0.0, squares)
-    chosen = order[:count]
-    return MechanismModes(mechanism, squares[chosen], (directions @ vectors[:, chosen]).T)

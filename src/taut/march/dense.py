@@ -100,7 +100,8 @@ def moved(run: Trajectory, begin: States, which: np.ndarray, dt: np.ndarray, blu
     if method.charted:
         pairs = zip(begin.q, begin.t, strict=True)
         charts = [best_chart(shop.mechanics, q, t, run._par, run.keep) for q, t in pairs]
-    if method.charted and np.any(counts > 0):  # charts may have to be changed on the way
+    # On the way charts may have to be changed, and controllers were asked.
+    if run.held is not None or (method.charted and np.any(counts > 0)):
         return _one_by_one(run, begin, which, counts, rest)
     for step, own in _pieces(charts, lambda x: shop.step(method, keep=run.keep, chart=x)):
         inner = _inner(run, step, States(*(getattr(begin, x)[own] for x in "tqvp")))
@@ -141,9 +142,11 @@ def _one_by_one(run: Trajectory, begin: States, which, counts, rest):
     for i, count, last in zip(which, counts, rest, strict=True):
         q, v, p, t = begin.q[i], begin.v[i], begin.p[i], float(begin.t[i])
         for h in [run.step] * int(count) + ([float(last)] if last > 0.0 else []):
-            chart = best_chart(shop.mechanics, q, t, run._par, run.keep)
+            par, chart = run._par_at(t), None
+            if run.method.charted:
+                chart = best_chart(shop.mechanics, q, t, par, run.keep)
             step = shop.step(run.method, keep=run.keep, chart=chart)
-            q, v, p, _ = one_step(step, q, v, p, t, h, run._par)
+            q, v, p, _ = one_step(step, q, v, p, t, h, par)
             t += h
         found.append((q, v, p))
     return tuple(np.array([x[k] for x in found]) for k in range(3))

@@ -257,7 +257,8 @@ def _cut(run: Trajectory, watch: Watch, numbers, states: States, records):
     watch.signs[waiting] = np.where(here == 0.0, watch.signs, np.sign(here))[waiting]
     ending = replace(end, states=[state], short=True, end_step=float(t - records[first, 1]))
     states = States(*(getattr(states, x)[kept] for x in "tqvp"))
-    run = replace(run, t=np.append(run.t[:rows], t), **joined, ending=ending)
+    held = None if run.held is None else run.held.up_to(t)
+    run = replace(run, t=np.append(run.t[:rows], t), **joined, ending=ending, held=held)
     return run, states, kept
 
 

@@ -76,8 +76,8 @@ class PacedRun(Run):
         group.state[:, 0] = run.ending.states[0]
         group.endure(run.ending.setbacks[0])
 
-    def _inner(self, step, q, p, v, floor) -> np.ndarray:
-        here = super()._inner(step, q, p, v, floor)
+    def _inner(self, step, q, p, v, floor, par=None) -> np.ndarray:
+        here = super()._inner(step, q, p, v, floor, par)
         pace = step.program.pace_at(q[:, 0], p[:, 0], v[:, 0], self.t0, self.values)
         density = 1.0 + 0.5 * self.plan.step * pace
         if not 0.0 < density < 100.0:

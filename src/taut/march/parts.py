@@ -222,9 +222,11 @@ class JointView:
     def angle(self) -> np.ndarray:
         """Of a hinge: by how much the second has turned against the first since the start.
 
-        Turns are counted from stored state to stored state, which must be less than half a turn
-        apart.  Shape (N,).
+        Turns are counted: in every step if it is a coordinate (``m.angle``), otherwise from stored
+        state to stored state, which must be less than half a turn apart.  Shape (N,).
         """
+        if self.joint.counter is not None:
+            return self.run.q[..., self.joint.counter.first]
         held = self._held("angle", ("revolute", "cylindrical"))
         u, w = (self._direction(self.joint.a, held[x]) for x in "uw")
         other = self._direction(self.joint.b, held["u"])
@@ -241,6 +243,44 @@ class JointView:
             for x, at in zip((self.joint.a, self.joint.b), self.joint.at, strict=True)
         ]
         return np.sum(axis * (ends[1] - ends[0]), axis=-1)
+
+    @property
+    def rate(self) -> np.ndarray:
+        """Of the angle, or of the slide of a slider, shape (N,).
+
+        φ̇ = (w·b)˙ (u·b) − (u·b)˙ (w·b) with directions u, w of the first part and b of the second.
+        """
+        if self.joint.counter is not None:
+            return self.run.v[..., self.joint.counter.first]
+        held = self._held("rate", ("revolute", "cylindrical", "prismatic"))
+        a, b = self.joint.a, self.joint.b
+        if self.joint.kind == "prismatic":
+            axis, turned = self._direction(a, held["e"]), self._turned(a, held["e"])
+            ends, moved = (
+                [of(x, at) for x, at in zip((a, b), self.joint.at, strict=True)]
+                for of in (self._place, self._moved)
+            )
+            return np.sum(axis * (moved[1] - moved[0]) + turned * (ends[1] - ends[0]), axis=-1)
+        other, bent = self._direction(b, held["u"]), self._turned(b, held["u"])
+        found = []
+        for x in "uw":
+            way, turned = self._direction(a, held[x]), self._turned(a, held[x])
+            found.append((np.sum(way * other, -1), np.sum(turned * other + way * bent, -1)))
+        (u, u1), (w, w1) = found
+        return w1 * u - u1 * w
+
+    def _turned(self, part: Part, direction: np.ndarray) -> np.ndarray:
+        """The rate of a direction of a part."""
+        if part.shape.size == 0:
+            return np.zeros((*self.run.q.shape[:-1], 3))
+        rates = PartView(self.run, part)._frames(self.run.v, self.run.q)
+        return np.einsum("...ij,j->...i", rates, part.along(direction, "a direction"))
+
+    def _moved(self, part: Part, at: np.ndarray) -> np.ndarray:
+        """The velocity of a place of a part."""
+        if part.shape.size == 0:
+            return np.zeros((*self.run.q.shape[:-1], 3))
+        return PartView(self.run, part).velocity + self._turned(part, at - part.position)
 
     def _held(self, what: str, kinds: tuple[str, ...]) -> dict[str, np.ndarray]:
         if self.joint.kind not in kinds:

@@ -174,7 +174,7 @@ class Run:
         """Set up the inner states from a consistent start."""
         self.start = start
         self.single = start.here.q.ndim == 1
-        here = start.here.rows()
+        here = self._sampled(start.here.rows())
         correction = self.method.start_momentum(cast(Step, _Numeric(here, self.plan.step)), here.v)
         if correction is not None:
             here = replace(here, p=here.p + correction)
@@ -183,15 +183,20 @@ class Run:
         floors = smallest_sizes(here, self.plan.step)
         self._make_groups([self._chart(x) for x in q])
         self.books[:, : loop.HEAD] = self._opened(here)[self.filled]
-        if self.method.charted or not self.shop.unrolled(self.method):
-            # One by one: charts may differ in length.
+        if self.method.charted or not self.shop.unrolled(self.method) or here.par.ndim > 1:
+            # One by one: charts may differ in length, parameters in value.
             for group, i in zip(self.groups, self.filled, strict=True):
-                group.state[:, 0] = self._inner(group.step, q[i], p[i], v[i], floors[i])
+                own = here[i].par
+                group.state[:, 0] = self._inner(group.step, q[i], p[i], v[i], floors[i], own)
             return
         inner = self._inner(self.groups[0].step, q.T, p.T, v.T, floors.T)[:, self.filled]
         wide = self.groups[0].step.lanes
         for k, group in enumerate(self.groups):
             group.state[:] = inner[:, k * wide : (k + 1) * wide]
+
+    def _sampled(self, here: Snapshot) -> Snapshot:
+        """The start with the parameters that it has there."""
+        return here
 
     def resume(self, run: Trajectory, steps: np.ndarray, joint: int) -> None:
         """Set up the inner states from where `run` ended.
@@ -220,9 +225,7 @@ class Run:
     def _make_groups(self, charts, steps: np.ndarray | None = None) -> None:
         """Trajectories in groups of as many as there are lanes, all after the same steps."""
         count = len(charts)
-        wide = 1
-        if not self.single and self.shop.unrolled(self.method) and not self.method.charted:
-            wide = min(simd_lanes(), 1 << (count - 1).bit_length())
+        wide = self._wide(count)
         steps = np.zeros(count, dtype=np.int64) if steps is None else steps
         if not self.setbacks:
             self.setbacks = [0] * count
@@ -245,6 +248,12 @@ class Run:
             self.groups.append(Group(list(dict.fromkeys(members)), made[chart], *parts, sheet))
         self.groups[0].advance(self.plan, 0)  # compiles the loop itself, outside the clock
 
+    def _wide(self, count: int) -> int:
+        """Trajectories in a group."""
+        if self.single or self.method.charted or not self.shop.unrolled(self.method):
+            return 1
+        return min(simd_lanes(), 1 << (count - 1).bit_length())
+
     def _apart(self, members: list[int]) -> bool:
         """Whether the setbacks of these are those of their group: alone, or given up together."""
         return len(members) == 1 or self.setbacks[members[0]] == GIVEN_UP
@@ -262,10 +271,11 @@ class Run:
             return None
         return best_chart(self.shop.mechanics, q, self.plan.t0, self.values, self.keep)
 
-    def _inner(self, step: CompiledStep, q, p, v, floor) -> np.ndarray:
+    def _inner(self, step: CompiledStep, q, p, v, floor, par=None) -> np.ndarray:
         """The inner state before the first step: a column, or one column per trajectory."""
         zero, move = np.zeros_like(q), self.plan.step * v
-        inherited = step.first_inherited(q, p, v, self.plan.t0, self.values)
+        values = self.values if par is None else par
+        inherited = step.first_inherited(q, p, v, self.plan.t0, values)
         memory = step.first_memory(q, p, v)
         return np.concatenate([q, p, v, zero, p, zero, move, floor, memory, inherited])
 
@@ -286,7 +296,7 @@ class Run:
         begin = time.perf_counter()
         bar = Progress(progress, sum(self.total - g.done for g in self.groups), self.system)
         error: BaseException | None = None
-        threads = min(len(self.groups), _threads())
+        threads = min(len(self.groups), self.threads)
         try:
             with bar, _heard(self._stop):
                 if threads <= 1:
@@ -314,6 +324,11 @@ class Run:
         return wall, error
 
     stopping = False
+
+    @property
+    def threads(self) -> int:
+        """That may drive groups side by side."""
+        return _threads()
 
     def _stop(self) -> None:
         """No more chunks: what is under way is finished, so that all states are whole."""

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
 import numpy as np
 
-from taut.errors import ConstraintError, InputError, Interrupted, StepError
+from taut.errors import ConstraintError, ControlError, InputError, Interrupted, StepError
 from taut.fields.beam import Beam
 from taut.fields.beams import Beams
 from taut.fields.field import Field
 from taut.kernel.compile import workshop
 from taut.kernel.evaluate import Snapshot
 from taut.march import loop
+from taut.march.controlled import ControlledRun
 from taut.march.dense import States
 from taut.march.events import Watch, located, watched
 from taut.march.fields import simulate_field
@@ -29,6 +30,7 @@ from taut.march.tuned import tuned
 from taut.methods.base import Method
 from taut.methods.catalogue import method_of
 from taut.methods.fields.base import Scheme
+from taut.model.controls import Channel, chosen as chosen_controls
 from taut.model.flow import Flow
 from taut.model.mechanism import Mechanism
 from taut.model.system import System
@@ -52,6 +54,7 @@ def simulate(
     every: int = 1,
     parameters: Mapping[Any, float] | None = None,
     project: bool = False,
+    controls: Mapping[Any, Any] | None = None,
     laws: Any = "auto",
     events: Any = (),
     progress: Any = None,
@@ -88,6 +91,9 @@ def simulate(
         Values for the system's parameters in this run.
     project : bool
         Take the nearest consistent state if the start breaks the constraints.
+    controls : mapping name → function ``controller(t, state)`` or `Control`, optional
+        For the controls of the model, instead of those that it has: functions that are asked once
+        per step, and whose values hold for the step.
     laws : "auto", None, or SymPy expressions of q, v, p, t (a list, or a mapping name → expression)
         Quantities the certificate watches besides the energy.
     events : expressions or `Event` objects, or a mapping name → expression or `Event`, optional
@@ -111,6 +117,7 @@ def simulate(
     """
     if isinstance(model, Field | Beam | Beams):
         unknown = {"q0": q0, "p0": p0, "tolerance": tolerance, "events": events or None}
+        unknown["controls"] = controls
         unknown["laws"] = None if laws == "auto" else laws
         for name, value in unknown.items():
             if value is not None:
@@ -170,6 +177,8 @@ def simulate(
     plan = Plan.of(t0, duration, duration if step is None else step, every)
     values = model.values(parameters)
     named = dict(zip(model.parameters, values.tolist(), strict=True))
+    named = {name: x for name, x in named.items() if name not in model.controlled}
+    channels = chosen_controls(model.controls, controls)
     chosen = chosen.fitted(model, named)
     method = method if isinstance(method, str) else chosen
     followed = _watched(model, laws)
@@ -178,6 +187,12 @@ def simulate(
     start = prepare(
         shop.mechanics, q0, v0, p0, plan.t0, values, project, hidden=chosen.keeps_hidden
     )
+    if tolerance is not None and channels:
+        raise InputError(
+            "no step can be chosen for a run with controls",
+            expected="step=…: controllers are asked in steps, and trial runs would ask them too",
+            received=f"tolerance={tolerance}",
+        )
     if tolerance is not None:
         settings = {"q0": q0, "v0": v0, "p0": p0, "t0": t0, "parameters": parameters}
         again = partial(simulate, model, **settings, project=project)
@@ -188,7 +203,9 @@ def simulate(
         )
         return tuned(trial, whole, start.here, method, float(duration), tolerance)
     with roomy(plan):
-        run = _kind(chosen)(model, shop, chosen, plan, values, start.keep)
+        run = _kind(chosen, channels)(model, shop, chosen, plan, values, start.keep)
+        if isinstance(run, ControlledRun):
+            run.controlled_by(channels)
         run.begin(start)
     run.watch = _watch(model, events, start.here, values)
     if run.watch is not None:
@@ -205,7 +222,9 @@ def simulate(
     return trajectory
 
 
-def _kind(method: Method) -> type[Run]:
+def _kind(method: Method, channels: Sequence[Channel]) -> type[Run]:
+    if channels:
+        return ControlledRun
     return Run if method.pace is None else PacedRun
 
 
@@ -221,6 +240,13 @@ def _watch(model: System, events: Any, here: Snapshot, values: np.ndarray) -> Wa
             received=f"{len(here.q)} of them",
             remedy="simulate them one by one",
         )
+    for event in found:
+        names = {s.name for s in event.expression.free_symbols} & model.controlled
+        if names:
+            raise InputError(
+                f"the event {event.label} depends on the control {', '.join(sorted(names))}",
+                expected="an expression of the state: controls jump from step to step",
+            )
     watch = Watch(model, found, np.zeros(len(found)))
     rows = here.rows()
     first = watch.values(States(np.array([here.t]), rows.q, rows.v, rows.p), values)[0]
@@ -299,11 +325,13 @@ def continued(run: Trajectory, duration: float, progress: Any = None) -> Traject
 
 def _went_on(run: Trajectory, plan: Plan, steps: np.ndarray, joint: int, progress) -> Trajectory:
     """`run` up to row `joint`, and `plan` after that."""
-    values = np.array([run.parameters[name] for name in run.system.parameters])
+    channels = () if run.held is None else run.held.channels
     with roomy(plan):
-        work = _kind(run.method)(
-            run.system, workshop(run.system), run.method, plan, values, run.keep
+        work = _kind(run.method, channels)(
+            run.system, workshop(run.system), run.method, plan, run._par, run.keep
         )
+        if isinstance(work, ControlledRun):
+            work.controlled_by(list(channels), run.held)
         work.resume(run, steps, joint)
         if run.watch is not None:
             work.watch = Watch(run.system, run.watch.events, run.watch.signs.copy())
@@ -347,6 +375,9 @@ def _explained(error: BaseException, partial: Trajectory, run: Run) -> BaseExcep
             remedy="error.partial holds the trajectory so far; error.partial.continue_(…) goes on",
             partial=partial,
         )
+    if isinstance(error, ControlError):
+        error.partial = partial
+        return error
     assert partial.failed_at is not None
     index, t = partial.failed_at
     away = ", or a scale that stays away from zero" if run.method.pace is not None else ""

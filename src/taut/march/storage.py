@@ -33,12 +33,16 @@ def to_xarray(run: Trajectory) -> Any:
     data: dict[str, Any] = {k: ((*lead, "t", "coordinate"), x) for k, x in vectors.items()}
     data |= {k: ((*lead, "t", "constraint"), x) for k, x in rows.items()}
     data["energy"] = ((*lead, "t"), run.energy)
+    held = run.held_values()
+    if held:
+        data["controls"] = ((*lead, "t", "control"), np.stack(list(held.values()), axis=-1))
     return xarray.Dataset(
         data,
         coords={
             "t": run.t,
             "coordinate": [q.name for q in system.coordinates],
             "constraint": np.array(system.constraint_names, dtype=str),
+            **({"control": np.array(list(held), dtype=str)} if held else {}),
         },
         attrs=attributes(run),
     )

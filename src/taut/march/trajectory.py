@@ -21,6 +21,7 @@ from taut.march.loop import FAILED_AT, evaluate
 
 if TYPE_CHECKING:
     from taut.march.dense import States
+    from taut.march.held import Held
     from taut.methods.base import Method
     from taut.model.system import System
 
@@ -68,6 +69,8 @@ class Trajectory:
         For each event by name the states at which it happened.
     interrupted : bool
         Whether it was stopped by Ctrl-C.
+    held : Held
+        All samples of its controllers, if it had any; ``controls`` shows them at stored states.
     """
 
     system: System
@@ -90,12 +93,61 @@ class Trajectory:
     watch: Any = field(default=None, repr=False)
     tolerance: float | None = None
     interrupted: bool = False
+    held: Held | None = field(default=None, repr=False)
 
     # ---- what follows from the states --------------------------------------------------------
 
     @property
+    def controls(self) -> dict[str, np.ndarray]:
+        """For each control by name what was held from each stored state on, shape (N, k)."""
+        if self.held is None:
+            return {}
+        found, at = self._held_rows, 0
+        spans = {}
+        for channel in self.held.channels:
+            spans[channel.name] = found[..., at : at + len(channel.parameters)]
+            at += len(channel.parameters)
+        return spans
+
+    def held_values(self) -> dict[str, np.ndarray]:
+        """The same for each parameter that is controlled, shape (N,)."""
+        names = [] if self.held is None else self.held.names
+        return {name: self._held_rows[..., i] for i, name in enumerate(names)}
+
+    @cached_property
+    def _held_rows(self) -> np.ndarray:
+        """Of all controlled parameters."""
+        assert self.held is not None
+        slack = 1e-9 * self.step
+        rows = [self.held.at(self.t, slack, i) for i in range(len(self.held.times))]
+        return rows[0] if self.batch is None else np.array(rows)
+
+    @property
     def _par(self) -> np.ndarray:
-        return np.array([self.parameters[name] for name in self.system.parameters])
+        """Parameters; zero for those that are controlled."""
+        return np.array([self.parameters.get(name, 0.0) for name in self.system.parameters])
+
+    @property
+    def _pars(self) -> np.ndarray:
+        """Parameters at every stored state of every trajectory, one row each, or one for all."""
+        if self.held is None:
+            return self._par
+        flat = self._held_rows.reshape(-1, self._held_rows.shape[-1])
+        return self._with(flat)
+
+    def _with(self, held: np.ndarray) -> np.ndarray:
+        """Parameters with held values, one row each."""
+        assert self.held is not None
+        order = list(self.system.parameters)
+        rows = np.tile(self._par, (len(held), 1))
+        rows[:, [order.index(name) for name in self.held.names]] = held
+        return rows
+
+    def _par_at(self, t: float) -> np.ndarray:
+        """Parameters that were held from a time on."""
+        if self.held is None:
+            return self._par
+        return self._with(self.held.at(np.array([t]), 1e-9 * self.step))[0]
 
     @property
     def failed_at(self) -> tuple[int, float] | None:
@@ -145,8 +197,8 @@ class Trajectory:
 
     def _rows(self, q, v, p, t) -> np.ndarray:
         """States with the time and the parameters, as compiled maps read them."""
-        par = self._par
-        spread = np.broadcast_to(par, (len(q), len(par)))
+        par = self._pars
+        spread = np.broadcast_to(par, (len(q), par.shape[-1]))
         return np.ascontiguousarray(np.hstack([q, v, p, t[:, None], spread]))
 
     @property
@@ -173,13 +225,14 @@ class Trajectory:
         return self._along(self._multipliers)
 
     def _multipliers(self, q, v, p, t) -> np.ndarray:
-        c, par = self.system.c, self._par
+        c, par = self.system.c, self._pars
         if c == 0:
             return np.zeros((len(q), 0))
         shop = workshop(self.system)
         if not shop.small:
-            rows = zip(q, v, p, t, strict=True)
-            return np.array([self._mechanics.accelerations(*row, par)[1] for row in rows])
+            spread = np.broadcast_to(par, (len(q), par.shape[-1]))
+            rows = zip(q, v, p, t, spread, strict=True)
+            return np.array([self._mechanics.accelerations(*row)[1] for row in rows])
         kept = apply_map(shop.multipliers(self.keep), self._rows(q, v, p, t))
         if len(self.keep) == c:
             return kept
@@ -187,7 +240,7 @@ class Trajectory:
         full[:, list(self.keep)] = kept
         pushes = self._mechanics.push(q, t, full, par)
         for i in np.flatnonzero(np.all(np.isfinite(pushes), axis=1)):
-            gradients = self._mechanics.gradients(q[i], t[i], par)
+            gradients = self._mechanics.gradients(q[i], t[i], self._par)
             full[i] = np.linalg.lstsq(gradients.T, pushes[i], rcond=1e-12)[0]
         full[~np.all(np.isfinite(pushes), axis=1)] = np.nan
         return full
@@ -211,6 +264,8 @@ class Trajectory:
         >>> run.evaluate(x*py - y*px)
         array([1., 1., 1.])
         """
+        if self.held is not None:
+            return self._compiled([expression])[0]
         values = expression_values(self.system, expression, self.parameters)
         return self._along(values)
 
@@ -218,6 +273,9 @@ class Trajectory:
         """`evaluate` for several expressions: compiled, where there are many states."""
         if self.q.size // self.system.n < COMPILED or not expressions:
             return [self.evaluate(e) for e in expressions]
+        return self._compiled(expressions)
+
+    def _compiled(self, expressions: list[Any]) -> list[np.ndarray]:
         made = workshop(self.system).expressions(tuple(self.system.read(e) for e in expressions))
         found = self._along(lambda *state: apply_map(made, self._rows(*state)))
         return [found[..., i] for i in range(len(expressions))]
@@ -260,6 +318,7 @@ class Trajectory:
             "path": the points of the drawing, or those named x, y[, z] or x1, y1[, z1] …, and what
             links them at the end;
             "coordinates": over time, or the expressions of `of`;
+            "controls": what controllers said;
             "energy": H − H₀ and the line of the measured drift;
             "balance": E − E₀ − work, where forces act or constraints move;
             "laws": what conserved quantities change by, against the size of their terms;
@@ -363,7 +422,9 @@ class Trajectory:
             self.ending.end_step,
             [self.ending.setbacks[index]],
         )
-        return replace(self, q=self.q[index], v=self.v[index], p=self.p[index], ending=end)
+        held = None if self.held is None else self.held.member(index)
+        own = {x: getattr(self, x)[index] for x in "qvp"}
+        return replace(self, **own, ending=end, held=held)
 
     def _repr_html_(self) -> str:
         return _view("card")(self)

@@ -14,6 +14,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from taut.errors import InputError, ModelError, UnknownName, number
+from taut.model.controls import Channel, channels_of, with_controls
 from taut.model.drawing import Drawing, drawing_of
 from taut.model.equations import Equations, derive
 from taut.model.shown import system_latex
@@ -56,6 +57,9 @@ class System:
         Generalised forces f(q, q̇, t): one per coordinate, or {coordinate: force}.
     parameters : mapping name → default value, or sequence of names
         Symbols whose values are set per run; ``None`` for one without a default.
+    controls : mapping symbol (or several) → function, `Control` or None
+        Symbols in the forces whose values ``function(t, state)`` sets while a run is under way,
+        once per step; ``None`` if the function is given to `taut.simulate`.
     drawing : Drawing, optional
         How the system looks in plots, reports and animations; see `taut.Drawing`.
 
@@ -81,9 +85,10 @@ class System:
         constraints: Sequence[Any] | Mapping[str, Any] = (),
         forces: Sequence[Any] | Mapping[Any, Any] | None = None,
         parameters: Mapping[Any, float | None] | Sequence[Any] | None = None,
+        controls: Mapping[Any, Any] | None = None,
         drawing: Drawing | None = None,
     ) -> None:
-        words = self._words(coordinates, velocities, momenta, parameters)
+        words = self._words(coordinates, velocities, momenta, parameters, controls)
         given: dict[str, Any] = dict(
             zip(_FORMS, (mass, kinetic, lagrangian, hamiltonian), strict=True)
         )
@@ -126,6 +131,7 @@ class System:
         terms: Sequence[Term],
         *,
         parameters: Mapping[Any, float | None] | Sequence[Any] | None = None,
+        controls: Mapping[Any, Any] | Sequence[Channel] | None = None,
         drawing: Drawing | None = None,
     ) -> System:
         """A system as a sum of terms, each one expression mapped over many instances.
@@ -145,7 +151,7 @@ class System:
         System: 600 coordinates, 300 constraints, 300 degrees of freedom
         """
         self = cls.__new__(cls)
-        self._words(coordinates, None, None, parameters)
+        self._words(coordinates, None, None, parameters, controls)
         kinds = {term.kind for term in terms}
         if len(kinds & {"lagrangian", "hamiltonian", "flow"}) != 1:
             raise ModelError("terms must hold Lagrangian or Hamiltonian summands, and not both")
@@ -174,8 +180,10 @@ class System:
 
     # ---- construction ------------------------------------------------------------------------
 
-    def _words(self, coordinates, velocities, momenta, parameters) -> Vocabulary:
+    def _words(self, coordinates, velocities, momenta, parameters, controls=None) -> Vocabulary:
         """Fix the names of everything, once."""
+        self.controls = channels_of(controls)
+        parameters = with_controls(parameters, self.controls)
         q = tuple(
             sp.Symbol(c) if isinstance(c, str) else c for c in _listed("coordinates", coordinates)
         )
@@ -308,6 +316,7 @@ class System:
 
     def _finish(self, terms: list[Term], drawing: Drawing | None) -> None:
         self.terms = tuple(terms)
+        self._check_controls()
         self.drawing = drawing_of(drawing, self)
         names: list[str] = []
         for term in terms:
@@ -351,7 +360,30 @@ class System:
             remedy="give every coordinate inertia, or remove it",
         )
 
+    def _check_controls(self) -> None:
+        """Controls stand in forces, and nowhere else."""
+        used: dict[str, set[str]] = {"force": set()}
+        for term in self.terms:
+            free = set().union(*(e.free_symbols for e in term.expressions))
+            used.setdefault(term.kind, set()).update({s.name for s in free} & self.controlled)
+        forces = used.pop("force")
+        for kind, names in used.items():
+            if names:
+                raise ModelError(
+                    f"a {kind} depends on the control {', '.join(sorted(names))}",
+                    expected="controls in forces only, so that what they do is work",
+                    remedy="write what it does as a force",
+                )
+        idle = sorted(self.controlled - forces)
+        if idle:
+            raise ModelError(f"the control {', '.join(idle)} does nothing", expected="it in forces")
+
     # ---- facts -------------------------------------------------------------------------------
+
+    @cached_property
+    def controlled(self) -> set[str]:
+        """Names of the parameters that controls set."""
+        return {name for channel in self.controls for name in channel.parameters}
 
     @property
     def n(self) -> int:
@@ -422,6 +454,8 @@ class System:
         """A hash of everything that the equations depend on (not of parameter values)."""
         digest = hashlib.sha256()
         digest.update(repr((self.n, self.c, list(self.parameters))).encode())
+        if self.controls:
+            digest.update(repr(sorted(self.controlled)).encode())
         for x in self.terms:
             local = (x.kind, x.coordinates, x.rates, x.constants, x.expressions)
             digest.update(sp.srepr(local).encode())
@@ -449,6 +483,10 @@ class System:
             name = key if isinstance(key, str) else name_of(key)
             if name not in values:
                 raise UnknownName("parameter", name, values)
+            if name in self.controlled:
+                raise InputError(
+                    f"{name} is set by a control", remedy="simulate(…, controls={…: function})"
+                )
             values[name] = number(f"parameter {name}", value, SHARED)
         missing = [name for name, value in values.items() if value is None]
         if missing:
@@ -467,7 +505,7 @@ class System:
 
     def parameter_symbols(self, values: Mapping[str, float]) -> dict[sp.Symbol, float]:
         """Symbols of the parameters with their values."""
-        return {sp.Symbol(name, real=True): values[name] for name in self.parameters}
+        return {sp.Symbol(x, real=True): values[x] for x in self.parameters if x in values}
 
     # ---- symbolic views ----------------------------------------------------------------------
 

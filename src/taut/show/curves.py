@@ -1,4 +1,4 @@
-"""Panels over time: coordinates, energy, its balance, laws, constraints, multipliers."""
+"""Panels over time: coordinates, controls, energy, its balance, laws, constraints, multipliers."""
 
 from __future__ import annotations
 
@@ -62,6 +62,37 @@ def draw_coordinates(axes: Axes, view: View) -> None:
         _key(axes, len(shown), bool(axes.get_title(loc="right")))
     else:
         axes.set_ylabel(formula(system, shown[0]))
+
+
+def no_controls(view: View) -> InputError | None:
+    """Some controller must have been asked."""
+    if view.run.held is not None:
+        return None
+    return InputError(
+        "the run has no controls",
+        expected="a model with controls, or a mechanism with a controller",
+        remedy='run.plot("coordinates")',
+    )
+
+
+def draw_controls(axes: Axes, view: View) -> None:
+    """What controllers said, as it was held."""
+    curves = [
+        (name, run.t, values) for run in view.runs for name, values in run.held_values().items()
+    ]
+    shown, drawn = curves[:SERIES], []
+    for i, (name, t, values) in enumerate(shown):
+        colour = style.COLOURS[i % len(style.COLOURS)]
+        axes.plot(t, values, color=colour, drawstyle="steps-post", lw=0.9, label=plain(name))
+        drawn.append(values)
+    style.calm(axes, *_range(drawn))
+    over_time(axes, view.runs[0])
+    note = f"{len(shown)} of {len(curves)}" if len(shown) < len(curves) else ""
+    style.title(axes, "controls", note)
+    if len(shown) > 1:
+        _key(axes, len(shown), bool(note))
+    else:
+        axes.set_ylabel(plain(shown[0][0]))
 
 
 def _range(values: list[np.ndarray]) -> tuple[float, float]:

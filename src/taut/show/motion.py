@@ -147,13 +147,15 @@ def _axes(drawing: Drawing) -> tuple[str, ...]:
 
 
 def panels_of(run: Trajectory, drawn: bool = True, members: Any = MEMBERS) -> list[Panel]:
-    """Energy, its balance, constraints, laws, multipliers.
+    """Controls, energy, its balance, constraints, laws, multipliers.
 
     And the coordinates, if nothing else is drawn or they are all there is.
     """
     runs, numbers, _ = members_of(run, members)
     system = run.system
     found = [] if drawn and not system.first_order else [_coordinates(runs, numbers)]
+    if run.held is not None:
+        found.append(_controls(runs, numbers))
     if not system.first_order:
         found.append(_energy(runs, numbers))
         if not system.conservative:
@@ -182,6 +184,18 @@ def _coordinates(runs: list[Trajectory], numbers: list[int]) -> Panel:
     note = f"{left_out} more are not shown" if left_out else ""
     title, label = ("state", "x") if system.first_order else ("coordinates", "q")
     return Panel(title, label, runs[0].t, curves, note=note)
+
+
+def _controls(runs: list[Trajectory], numbers: list[int]) -> Panel:
+    """What controllers said, held from stored state to stored state."""
+    curves = []
+    for k, run in zip(numbers, runs, strict=True):
+        for name, values in run.held_values().items():
+            curves.append((name if len(runs) == 1 else f"{name}, {k}", values))
+    shown = curves[: CURVES if len(runs) == 1 else 2 * CURVES]
+    left_out = len(curves) - len(shown)
+    note = f"{left_out} more are not shown" if left_out else "held from step to step"
+    return Panel("controls", "u", runs[0].t, shown, note=note)
 
 
 def _energy(runs: list[Trajectory], numbers: list[int]) -> Panel:

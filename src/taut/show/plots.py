@@ -17,6 +17,7 @@ from taut.show.view import View, members as chosen, thinned
 PANELS = {
     "path": Panel(paths.draw, paths.absent, SQUARE, paths.in_space),
     "coordinates": Panel(curves.draw_coordinates),
+    "controls": Panel(curves.draw_controls, curves.no_controls),
     "energy": Panel(curves.draw_energy, curves.no_energy),
     "balance": Panel(curves.draw_balance, curves.no_work),
     "laws": Panel(curves.draw_laws, curves.no_laws),
@@ -26,7 +27,7 @@ PANELS = {
     "section": Panel(portraits.draw_section, portraits.no_section, SQUARE),
 }
 SOME = 100  # states that tell what there is to see
-OVERVIEW = ("energy", "balance", "laws", "constraints", "multipliers")
+OVERVIEW = ("controls", "energy", "balance", "laws", "constraints", "multipliers")
 
 
 def plot(

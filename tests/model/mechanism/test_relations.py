@@ -48,7 +48,10 @@ class TestScrew:
             np.testing.assert_allclose(
                 runs[0][name].position, runs[1][name].position, atol=1e-7, rtol=0
             )
-        np.testing.assert_allclose(runs[0].q[:, -1], runs[0]["elbow"].angle, atol=1e-9)
+        frames = (runs[0][name].rotation for name in ("arm", "tip"))
+        apart = np.einsum("nji,njk->nik", *frames)
+        turned = np.unwrap(np.arctan2(apart[:, 0, 2], apart[:, 0, 0]))
+        np.testing.assert_allclose(runs[0]["elbow"].angle, turned, atol=1e-9)
 
 
 class TestRolling:

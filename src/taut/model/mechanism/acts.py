@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import sympy as sp
 
-from taut.errors import ModelError, UnknownName, number
+from taut.errors import ModelError, number
+from taut.model.controls import Channel, control_of, is_control
 from taut.model.mechanism import forces
 from taut.model.mechanism.forces import LENGTH, RATE, Acting, Load, Measure, Potential
 from taut.model.mechanism.parts import Part, vector
+from taut.model.mechanism.relations import Relations
 from taut.model.mechanism.shapes import POINT
+from taut.model.mechanism.words import SLIDING, TURNING, joint_words
 from taut.model.symbols import scalar, t
 
-if TYPE_CHECKING:
-    from taut.model.mechanism.joints import Joint
 
-TURNING = ("revolute", "cylindrical")
-SLIDING = ("prismatic", "cylindrical")
-
-
-class Acts:
+class Acts(Relations):
     """The verbs by which forces are added; a part of `Mechanism`."""
-
-    ground: Part
-    parts: dict[str, Part]
-    joints: dict[str, Joint]
-    forces: dict[str, forces.Force]
 
     # ---- between two places --------------------------------------------------------------------
 
@@ -58,8 +50,8 @@ class Acts:
             A force that draws the ends together, as an expression; what it does to the energy is
             counted as work.
         """
-        name, a, b = self._sides("spring", sides)  # type: ignore[attr-defined]
-        at = self._ends(name, a, b, ends)  # type: ignore[attr-defined]
+        name, a, b = self._sides("spring", sides)
+        at = self._ends(name, a, b, ends)
         apart = float(np.linalg.norm(at[0] - at[1]))
         rest = apart if length is None else _not_negative(f"the length of {name}", length)
         for what, value in (("stiffness", stiffness), ("damping", damping)):
@@ -82,8 +74,8 @@ class Acts:
         self, *sides: Any, stiffness: float, length: float | None = None, ends: Any = None
     ) -> Acting:
         """A stiff spring that pulls and does not push: U = ½ k max(0, s − s₀)²."""
-        name, a, b = self._sides("rope", sides)  # type: ignore[attr-defined]
-        at = self._ends(name, a, b, ends)  # type: ignore[attr-defined]
+        name, a, b = self._sides("rope", sides)
+        at = self._ends(name, a, b, ends)
         apart = float(np.linalg.norm(at[0] - at[1]))
         rest = apart if length is None else _not_negative(f"the length of {name}", length)
         _not_negative(f"the stiffness of {name}", stiffness)
@@ -112,13 +104,17 @@ class Acts:
         damping: float = 0.0,
         energy: Any = None,
         pull: Any = None,
+        turns: bool = False,
         name: str | None = None,
     ) -> Acting:
         """A torsional spring and damper in a hinge.
 
-        The angle is that of the second part against the first, zero at the start, between −π and π;
-        for a spring that is wound up by whole turns, ``m.potential`` of ``m.angle(joint)``.
+        The angle is that of the second part against the first and zero at the start.  It lies
+        between −π and π, unless turns are counted: with ``turns=True``, or because the angle is a
+        coordinate anyway (``m.angle``, screws, gears, wheels).  Then the spring is wound up.
         """
+        if turns:
+            self.angle(joint)
         return self._in_joint(
             joint, "angle", TURNING, stiffness, angle, damping, energy, pull, name
         )
@@ -143,7 +139,7 @@ class Acts:
         self, joint, kind, allowed, stiffness, rest, damping, energy, pull, name
     ) -> Acting:
         joint = self._joint(joint, allowed)
-        name = self._new(name) if name else self._free("force")  # type: ignore[attr-defined]
+        name = self._new(name) if name else self._free("force")
         law, drag, (constants, values) = forces.spring(
             number(f"the stiffness of {name}", stiffness),
             number(f"the rest of {name}", rest),
@@ -155,67 +151,134 @@ class Acts:
         measure = self.measure(joint, kind)
         return self._acting(Acting(name, measure, law, drag, constants, values, "torsion"))
 
-    def measure(self, joint: Joint, kind: str) -> Measure:
-        """The angle or the slide of a joint."""
-        a, b, what = joint.a, joint.b, f"joint {joint.name}"
-        held = joint.triad
-        if kind == "angle":
-            parts = [a.along(held["u"], what), a.along(held["w"], what), b.along(held["u"], what)]
-        else:
-            parts = [a.on(joint.at[0], what), a.along(held["e"], what), b.on(joint.at[1], what)]
-        return Measure(kind, a, b, np.concatenate(parts))
+    def motor(
+        self,
+        joint: Any,
+        drive: Any = None,
+        *,
+        law: Any = None,
+        of: str | None = None,
+        every: int | None = None,
+        name: str | None = None,
+    ) -> Acting:
+        """A motor: a torque about the axis of a hinge, or a force along a slider.
 
-    def _joint(self, given: Any, allowed: tuple[str, ...]) -> Joint:
-        name = given if isinstance(given, str) else getattr(given, "name", None)
-        if name not in self.joints:
-            raise UnknownName("joint", str(name), self.joints)
-        joint = self.joints[name]
-        if joint.kind not in allowed:
+        It acts on the second part, and against the first; positive where it makes the angle, or the
+        slide, grow.
+
+        Parameters
+        ----------
+        joint : Joint or name
+        drive : number, expression or function
+            An expression of `taut.t`, of coordinates and velocities (see `symbols`, of parts and of
+            joints); or ``controller(t, state)``, an ordinary Python function that is asked once per
+            step, or a `taut.Control`.
+        law : function of the angle (or slide) and its rate, optional
+            Instead of `drive`: gives an expression, ``lambda angle, rate: -5*angle - rate``.
+        of : "angle" or "slide", optional
+            What a cylindrical joint's motor moves.
+        every : int, optional
+            Steps from one call of the function to the next.
+        """
+        held = self._joint(joint, (*TURNING, "prismatic"))
+        kind = "slide" if held.kind == "prismatic" else "angle"
+        if of is not None:
+            if of not in ("angle", "slide") or (of != kind and held.kind != "cylindrical"):
+                raise ModelError(f"a motor in {held.name} cannot drive its {of}", expected=kind)
+            kind = of
+        elif held.kind == "cylindrical":
             raise ModelError(
-                f"{joint.name} has no such motion",
-                expected="a joint of kind " + " or ".join(allowed),
-                received=joint.kind,
+                f"{held.name} turns and slides", expected='of="angle" or of="slide" to choose'
             )
-        return joint
+        name = self._new(name) if name else self._free("motor")
+        if (drive is None) == (law is None):
+            raise ModelError(f"{name} needs one drive", expected="drive, or law=…")
+        channel, constants, values = self._channel(name, drive, every, ("",)), (), ()
+        if law is not None:
+            given = self._read(forces.law(law, LENGTH, RATE), name, LENGTH, RATE)
+        elif channel is not None:
+            (given,) = channel.symbols
+        elif (read := scalar(drive, f"the drive of {name}")).is_number:
+            given, values = sp.Symbol("F", real=True), (float(read),)
+            constants = (given,)
+        else:
+            own = dict(zip(joint_words(kind, held.name), (LENGTH, RATE), strict=True))
+            read = read.xreplace({s: own[s.name] for s in read.free_symbols if s.name in own})
+            given = self._read(read, name, LENGTH, RATE)
+        used, measure = tuple(self._used([given])), self.measure(held, kind)
+        return self._acting(
+            Acting(name, measure, None, -given, constants, values, "motor", None, used, channel)
+        )
+
+    def _channel(
+        self, name: str, given: Any, every: int | None, ends: tuple[str, ...]
+    ) -> Channel | None:
+        """The control that a function becomes; what else is given is none."""
+        if is_control(given):
+            names = tuple(f"{name}{end}" for end in ends)
+            return Channel(name, names, control_of(given, every))
+        if every is not None:
+            raise ModelError(f"{name} is not sampled", expected="every=… with a function alone")
+        return None
 
     # ---- on a part -----------------------------------------------------------------------------
 
     def force(
-        self, part: Any, force: Any, *, at: Any = None, follower: bool = False, name: str = ""
+        self,
+        part: Any,
+        force: Any,
+        *,
+        at: Any = None,
+        follower: bool = False,
+        every: int | None = None,
+        name: str = "",
     ) -> Load:
         """A force on a part.
 
         Parameters
         ----------
         part : Part or name
-        force : three expressions
+        force : three expressions, or a function
             Of `taut.t`, and of the symbols of coordinates and velocities of the mechanism (see
-            `symbols`); in space, or with `follower` along the part's own axes.
+            `symbols`); in space, or with `follower` along the part's own axes.  Or
+            ``controller(t, state)``, an ordinary Python function that returns three numbers and is
+            asked once per step (every few steps, with `every`), or a `taut.Control`.
         at : (3,) array_like, optional
             Where on the part, in space at the start; its centre of mass if not given.
         """
-        held = self._part(part)  # type: ignore[attr-defined]
-        name = self._new(name) if name else self._free("force")  # type: ignore[attr-defined]
+        held = self._part(part)
+        name = self._new(name) if name else self._free("force")
         place = held.position if at is None else vector(f"the place of {name}", at)
         values = [held.on(place, f"force {name}")]
-        return self._loaded(name, held, force, values, follower, torque=False)
+        return self._loaded(name, held, force, values, follower, every, torque=False)
 
-    def torque(self, part: Any, torque: Any, *, follower: bool = False, name: str = "") -> Load:
+    def torque(
+        self,
+        part: Any,
+        torque: Any,
+        *,
+        follower: bool = False,
+        every: int | None = None,
+        name: str = "",
+    ) -> Load:
         """A torque on a body; see `force`."""
-        held = self._part(part)  # type: ignore[attr-defined]
-        name = self._new(name) if name else self._free("force")  # type: ignore[attr-defined]
+        held = self._part(part)
+        name = self._new(name) if name else self._free("force")
         if held.shape is POINT or held is self.ground:
             raise ModelError(f"{name} turns {held.name}, which does not turn", expected="a body")
-        return self._loaded(name, held, torque, [], follower, torque=True)
+        return self._loaded(name, held, torque, [], follower, every, torque=True)
 
-    def _loaded(self, name, part, given, values, follower: bool, torque: bool) -> Load:
+    def _loaded(self, name, part, given, values, follower: bool, every, torque: bool) -> Load:
         if part is self.ground:
             raise ModelError(f"{name} acts on the ground", expected="a part that moves")
-        if isinstance(given, str) or not hasattr(given, "__len__") or len(given) != 3:
+        channel = self._channel(name, given, every, ("_x", "_y", "_z"))
+        if channel is None and (
+            isinstance(given, str) or not hasattr(given, "__len__") or len(given) != 3
+        ):
             raise ModelError(
                 f"{name} cannot be read", expected="three components", received=repr(given)[:80]
             )
-        read = tuple(self._read(e, name) for e in given)
+        read = channel.symbols if channel else tuple(self._read(e, name) for e in given)
         if follower:
             if not part.shape.turns:
                 raise ModelError(f"{name} follows a point, which has no axes")
@@ -223,13 +286,13 @@ class Acts:
         own = set(part.shape.names(part.name))
         others = [x for x in self._used(read) if x[0].name not in own]
         flat = np.concatenate(values) if values else np.zeros(0)
-        made = Load(name, part, read, flat, torque, follower, tuple(others))  # type: ignore[arg-type]
+        made = Load(name, part, read, flat, torque, follower, tuple(others), channel)
         self.forces[name] = made
         return made
 
     def potential(self, energy: Any, *, name: str = "") -> Potential:
         """Any potential energy, as an expression of the symbols of coordinates and of t."""
-        name = self._new(name) if name else self._free("force")  # type: ignore[attr-defined]
+        name = self._new(name) if name else self._free("force")
         read = self._read(energy, name)
         used = self._used([read])
         if not used or any(rate in read.free_symbols for _, _, rate in used):
@@ -241,49 +304,6 @@ class Acts:
         made = Potential(name, read, tuple(i for _, i, _ in used), tuple(s for s, _, _ in used))
         self.forces[name] = made
         return made
-
-    # ---- words ---------------------------------------------------------------------------------
-
-    def symbols(self, part: Any) -> tuple[tuple[sp.Symbol, ...], tuple[sp.Symbol, ...]]:
-        """The symbols of a part's coordinates and of their rates, for laws of your own.
-
-        Examples
-        --------
-        >>> import taut
-        >>> m = taut.Mechanism()
-        >>> a = m.point("a", mass=1, at=(1, 0, 0))
-        >>> (x, y, z), (u, v, w) = m.symbols(a)
-        >>> m.force(a, (-0.1 * u, 0, 0), name="drag")
-        <force 'drag' on a>
-        """
-        held = self._part(part)  # type: ignore[attr-defined]
-        names = held.shape.names(held.name)
-        q = tuple(sp.Symbol(name, real=True) for name in names)
-        return q, tuple(sp.Symbol(f"{name}_dot", real=True) for name in names)
-
-    def _read(self, given: Any, name: str) -> sp.Expr:
-        """An expression in the symbols of the mechanism, known by their names."""
-        read = scalar(given, f"force {name}")
-        known = {t.name: t}
-        for part in self.parts.values():
-            for group in self.symbols(part):
-                known |= {s.name: s for s in group}
-        table = {}
-        for symbol in read.free_symbols:
-            if symbol.name not in known:  # type: ignore[attr-defined]
-                raise UnknownName("coordinate", symbol.name, known, f"in {name}")  # type: ignore[attr-defined]
-            table[symbol] = known[symbol.name]  # type: ignore[attr-defined]
-        return read.xreplace(table)
-
-    def _used(self, expressions: Any) -> list[tuple[sp.Symbol, int, sp.Symbol]]:
-        """Coordinates that expressions depend on, or on whose rates: symbol, number, rate."""
-        free = set().union(*(e.free_symbols for e in expressions))
-        found = []
-        for part in self.parts.values():
-            for i, (q, v) in enumerate(zip(*self.symbols(part), strict=True)):
-                if q in free or v in free:
-                    found.append((q, part.first + i, v))
-        return found
 
     def _acting(self, made: Acting) -> Acting:
         self.forces[made.name] = made
@@ -300,7 +320,7 @@ def _not_negative(what: str, given: Any) -> float:
 def _check_law(name: str, law: sp.Expr | None, known: set[sp.Symbol]) -> None:
     stray = set() if law is None else law.free_symbols - known
     if stray:
-        names = ", ".join(sorted(s.name for s in stray))  # type: ignore[attr-defined]
+        names = ", ".join(sorted(s.name for s in stray))
         raise ModelError(
             f"the law of {name} contains {names}",
             expected="an expression of its length (and rate) and of t",

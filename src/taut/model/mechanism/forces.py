@@ -13,15 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy as sp
 
+from taut.model.controls import Channel
 from taut.model.mechanism.library import Piece, Written
-from taut.model.mechanism.parts import Part
+from taut.model.mechanism.parts import Part, ground
 from taut.model.mechanism.shapes import Side, Vector, dot, minus
 from taut.model.symbols import t
+
+if TYPE_CHECKING:
+    from taut.model.mechanism.joints import Joint
 
 LENGTH, RATE = sp.symbols("length rate", real=True)
 
@@ -32,16 +36,26 @@ class Measure:
 
     Attributes
     ----------
-    kind : "length", "angle" or "slide"
+    kind : "length", "angle", "slide" or "number" (a coordinate of its own)
     a, b : Part
     values : ndarray
         Constants of both sides, in the order in which `written` declares them.
+    joint : Joint, optional
+        Whose it is.
     """
 
     kind: str
     a: Part
     b: Part
     values: np.ndarray
+    joint: Joint | None = None
+
+    @property
+    def counted(self) -> Measure:
+        """The coordinate that counts turns, if the angle has one."""
+        if self.kind != "angle" or self.joint is None or self.joint.counter is None:
+            return self
+        return Measure("number", self.joint.counter, ground(), np.zeros(0), self.joint)
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -50,6 +64,8 @@ class Measure:
     def sides(self) -> tuple[Side, Side, sp.Expr]:
         """Both sides in local symbols, and the measure."""
         a, b = Side(self.a.shape, "a"), Side(self.b.shape, "b")
+        if self.kind == "number":
+            return a, b, a.coordinates[0]
         if self.kind == "angle":
             u, w, other = a.vector(), a.vector(), b.vector()
             return a, b, sp.atan2(dot(w, other), dot(u, other))
@@ -73,6 +89,10 @@ class Acting:
     values : tuple of float
     look : str
         How it is drawn.
+    others : sequence of (Symbol, int, Symbol)
+        Coordinates of the mechanism that the pull depends on, too: symbol, number, rate.
+    channel : Channel, optional
+        The control that sets it.
     """
 
     name: str
@@ -83,26 +103,33 @@ class Acting:
     values: tuple[float, ...]
     look: str = "spring"
     ends: np.ndarray | None = None
+    others: tuple[tuple[sp.Symbol, int, sp.Symbol], ...] = ()
+    channel: Channel | None = None
 
     def __repr__(self) -> str:
+        if self.measure.joint is not None:
+            return f"<{self.look} {self.name!r} in {self.measure.joint.name}>"
         sides = f"{self.measure.a.name} and {self.measure.b.name}"
         return f"<{self.look} {self.name!r} between {sides}>"
 
     @property
     def pieces(self) -> list[Piece]:
         """Its terms."""
-        m, found = self.measure, []
+        m, found = self.measure.counted, []
         indices, values = [*m.a.indices, *m.b.indices], [*m.values, *self.values]
         if self.energy is not None:
             key = (*m.key, sp.srepr(self.energy))
             found.append(Piece("lagrangian", key, self._potential, indices, values))
         if self.pull is not None:
-            key = (*m.key, sp.srepr(self.pull))
-            found.append(Piece("force", key, self._force, indices, values))
+            more = [x for x in self.others if x[1] not in indices]
+            places = [(s, r, indices.index(i)) for s, i, r in self.others if i in indices]
+            key = (*m.key, sp.srepr(self.pull), tuple(places), tuple(s.name for s, _, _ in more))
+            indices = [*indices, *(i for _, i, _ in more)]
+            found.append(Piece("force", key, lambda: self._force(places, more), indices, values))
         return found
 
     def _written(self) -> tuple[Side, Side, sp.Expr, list[sp.Symbol]]:
-        a, b, s = self.measure.sides()
+        a, b, s = self.measure.counted.sides()
         return a, b, s, [*a.constants, *b.constants, *self.constants]
 
     def _potential(self) -> Written:
@@ -111,14 +138,17 @@ class Acting:
         value = -self.energy.subs(LENGTH, s)
         return [*a.coordinates, *b.coordinates], [*a.rates, *b.rates], constants, [value]
 
-    def _force(self) -> Written:
+    def _force(self, places: Sequence, more: Sequence) -> Written:
+        """−F ∂s/∂q; `places` are coordinates of both sides that F knows, `more` those of others."""
         a, b, s, constants = self._written()
         assert self.pull is not None
         q, v = [*a.coordinates, *b.coordinates], [*a.rates, *b.rates]
         slopes = [s.diff(x) for x in q]
         rate = sp.Add(*(e * x for e, x in zip(slopes, v, strict=True)))
-        pull = self.pull.subs({LENGTH: s, RATE: rate}, simultaneous=True)
-        return q, v, constants, [-pull * e for e in slopes]
+        own = {x: y for own, speed, i in places for x, y in ((own, q[i]), (speed, v[i]))}
+        pull = self.pull.subs({LENGTH: s, RATE: rate, **own}, simultaneous=True)
+        pushed = [-pull * e for e in slopes] + [sp.Integer(0)] * len(more)
+        return [*q, *(x for x, _, _ in more)], [*v, *(r for _, _, r in more)], constants, pushed
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +165,8 @@ class Load:
         Of a follower: columns, the part's own axes among its directors.
     others : sequence of (Symbol, int, Symbol)
         Coordinates of other parts that the components depend on: symbol, number, rate.
+    channel : Channel, optional
+        The control that sets the components.
     """
 
     name: str
@@ -144,6 +176,7 @@ class Load:
     torque: bool = False
     follower: bool = False
     others: tuple[tuple[sp.Symbol, int, sp.Symbol], ...] = ()
+    channel: Channel | None = None
 
     def __repr__(self) -> str:
         return f"<{'torque' if self.torque else 'force'} {self.name!r} on {self.part.name}>"
@@ -170,17 +203,17 @@ class Load:
     def _written(self, numbers: bool) -> Written:
         side = Side(self.part.shape, "a")
         place = None if self.torque else side.place()
-        own = sp.symbols("F1 F2 F3", real=True) if numbers else ()
-        force: Vector = own if numbers else self._local(side)  # type: ignore[assignment]
+        own: Vector = sp.symbols("F1 F2 F3", real=True)
+        force = own if numbers else self._local(side)
         if self.follower:
             axes = [side.vector() for _ in range(3)]
-            force = tuple(  # type: ignore[assignment]
+            force = tuple(
                 sp.Add(*(f * axis[k] for f, axis in zip(force, axes, strict=True)))
                 for k in range(3)
             )
         q = [*side.coordinates, *(s for s, _, _ in self.others)]
         v = [*side.rates, *(r for _, _, r in self.others)]
-        constants = [*side.constants, *own]
+        constants = [*side.constants, *(own if numbers else ())]
         if self.potential:
             assert place is not None
             return q, v, constants, [dot(force, place)]

@@ -113,6 +113,8 @@ class Joint:
         Directions u, w and the axis e in space at the start.
     angle : str
         The coordinate that is its angle, if it has one.
+    counter : Part
+        The part that is that coordinate.
     """
 
     name: str
@@ -123,6 +125,7 @@ class Joint:
     pieces: list[Piece]
     triad: dict[str, np.ndarray] = field(default_factory=dict)
     angle: str = ""
+    counter: Part | None = None
 
     @property
     def rows(self) -> list[str]:

@@ -81,7 +81,8 @@ class Library:
         for piece in pieces:
             key = (piece.kind, piece.key)
             if key not in self.entries:
-                self.entries[key] = Entry(piece.kind, *map(tuple, piece.write()))  # type: ignore[arg-type]
+                q, v, constants, rows = map(tuple, piece.write())
+                self.entries[key] = Entry(piece.kind, q, v, constants, rows)
             entry = self.entries[key]
             entry.indices.append(piece.indices)
             entry.values.append(piece.values)

@@ -8,18 +8,17 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from taut.errors import ModelError, UnknownName, number
-from taut.model.mechanism import forces, joints, parts
+from taut.errors import ModelError, number
+from taut.model.mechanism import parts
 from taut.model.mechanism.acts import Acts
 from taut.model.mechanism.joints import Joint
 from taut.model.mechanism.library import Library, Piece, Written
-from taut.model.mechanism.parts import Part, direction, vector
-from taut.model.mechanism.relations import Relations
-from taut.model.mechanism.shapes import BODY, GROUND, NUMBER, PLATE, ROD, Side, dot
+from taut.model.mechanism.parts import Part, direction
+from taut.model.mechanism.shapes import BODY, NUMBER, PLATE, ROD, Side, dot
 from taut.model.system import System
 
 
-class Mechanism(Relations, Acts):
+class Mechanism(Acts):
     """Points, rigid bodies, joints and forces.
 
     Everything is given in space as it is at the start: a joint at a place is at that place of both
@@ -42,14 +41,6 @@ class Mechanism(Relations, Acts):
     >>> m.system()
     System: 12 coordinates, 9 constraints, 3 degrees of freedom
     """
-
-    def __init__(self, gravity: Any = (0.0, 0.0, 0.0)) -> None:
-        self.gravity = vector("gravity", gravity)
-        self.ground = parts.ground()
-        self.parts: dict[str, Part] = {}
-        self.joints: dict[str, Joint] = {}
-        self.forces: dict[str, forces.Force] = {}
-        self.size = 0
 
     # ---- parts -------------------------------------------------------------------------------
 
@@ -89,29 +80,6 @@ class Mechanism(Relations, Acts):
         """
         made = parts.body(self._new(name), mass, inertia, at, rotation, velocity, angular_velocity)
         return self._added(made, looks)
-
-    def _new(self, name: Any) -> str:
-        if not isinstance(name, str) or not name.strip():
-            raise ModelError("a part needs a name", expected="a string", received=repr(name))
-        if name == "ground" or name in self.parts or name in self.joints or name in self.forces:
-            raise ModelError(
-                f"there is a {name!r} in this mechanism already", remedy="choose another name"
-            )
-        return name
-
-    def _added(self, part: Part, looks: dict[str, Any]) -> Part:
-        part.first, part.looks = self.size, looks
-        self.parts[part.name] = part
-        self.size += part.shape.size
-        return part
-
-    def __getitem__(self, name: str) -> Any:
-        for group in (self.parts, self.joints, self.forces):
-            if name in group:
-                return group[name]
-        if name == "ground":
-            return self.ground
-        raise UnknownName("part, joint or force", name, [*self.parts, *self.joints, *self.forces])
 
     # ---- joints ------------------------------------------------------------------------------
 
@@ -168,88 +136,6 @@ class Mechanism(Relations, Acts):
         """Both move as one."""
         return self._at("fixed", sides, at, (0.0, 0.0, 1.0))
 
-    def _at(self, kind: str, sides: Any, at: Any, axis: Any, across: Any = None) -> Joint:
-        name, a, b = self._sides(kind, sides)
-        place = vector(f"the place of {name}", at)
-        what = joints.KINDS[kind]
-        held = {}
-        if axis is not None:
-            held = joints.triad(direction(f"the axis of {name}", axis), across)
-        first = {x: held[x] for x in what.first}
-        second = {x: held[x] for x in what.second}
-        return self._joined(name, kind, a, b, np.array([place, place]), first, second, [], held)
-
-    def _sides(self, kind: str, given: tuple[Any, ...]) -> tuple[str, Part, Part]:
-        """The name of a joint or a force, and the parts that it holds on to."""
-        if len(given) == 3:
-            name, given = self._new(given[0]), given[1:]
-        else:
-            name = self._free("joint")
-        if len(given) != 2:
-            raise ModelError(
-                f"a {kind} holds two parts together",
-                expected=f'm.{kind}(a, b, …) or m.{kind}("name", a, b, …)',
-                received=f"{len(given)} of them",
-            )
-        a, b = (self._part(x) for x in given)
-        if a is b:
-            raise ModelError(f"{name} holds {a.name} to itself", expected="two different parts")
-        return name, a, b
-
-    def _free(self, word: str) -> str:
-        k = len(self.joints) + len(self.forces) + 1
-        while f"{word} {k}" in self.joints or f"{word} {k}" in self.forces:
-            k += 1
-        return f"{word} {k}"
-
-    def _part(self, given: Any) -> Part:
-        if isinstance(given, str):
-            if given == "ground":
-                return self.ground
-            if given not in self.parts:
-                raise UnknownName("part", given, ["ground", *self.parts])
-            return self.parts[given]
-        if given is self.ground or (
-            isinstance(given, Part) and self.parts.get(given.name) is given
-        ):
-            return given
-        raise ModelError(
-            "this is no part of the mechanism",
-            expected="m.ground, what m.point(…) or m.body(…) returned, or its name",
-            received=repr(given)[:80],
-        )
-
-    def _ends(self, name: str, a: Part, b: Part, ends: Any) -> np.ndarray:
-        if ends is None:
-            return np.array([a.position, b.position])
-        if isinstance(ends, str) or not hasattr(ends, "__len__") or len(ends) != 2:
-            raise ModelError(
-                f"the ends of {name} cannot be read",
-                expected="two places",
-                received=repr(ends)[:80],
-            )
-        return np.array([vector(f"an end of {name}", x) for x in ends])
-
-    def _joined(self, name, kind, a, b, at, first, second, own, held=None) -> Joint:
-        what = f"joint {name}"
-        values = np.concatenate(
-            [
-                a.on(at[0], what), *(a.along(x, what) for x in first.values()),
-                b.on(at[1], what), *(b.along(x, what) for x in second.values()),
-                own,
-            ]
-        )  # fmt: skip
-        if a.shape is GROUND and b.shape is GROUND:
-            raise ModelError(f"{name} holds the ground to itself")
-        rows = joints.numbered(name, len(joints.written(kind, a, b)[3]))
-        key, indices = (kind, a.shape.name, b.shape.name), [*a.indices, *b.indices]
-        piece = Piece("constraint", key, lambda: joints.written(kind, a, b), indices, values, rows)
-        return self._kept(Joint(name, kind, a, b, at, [piece], held or {}))
-
-    def _kept(self, joint: Joint) -> Joint:
-        self.joints[joint.name] = joint
-        return joint
-
     # ---- the system --------------------------------------------------------------------------
 
     def system(self) -> System:
@@ -264,7 +150,11 @@ class Mechanism(Relations, Acts):
         for part in (*self.joints.values(), *self.forces.values()):
             library.add(*part.pieces)
         names = [x for part in self.parts.values() for x in part.shape.names(part.name)]
-        system = System.from_terms([sp.Symbol(x, real=True) for x in names], library.terms())
+        acting = (getattr(force, "channel", None) for force in self.forces.values())
+        channels = [channel for channel in acting if channel is not None]
+        system = System.from_terms(
+            [sp.Symbol(x, real=True) for x in names], library.terms(), controls=channels or None
+        )
         system.mechanism = self
         return system
 
@@ -319,9 +209,10 @@ class Mechanism(Relations, Acts):
     def modes(self, at: Any = None, count: int = 10) -> Any:
         """Frequencies and shapes of small motions about a rest (which is looked for if not given).
 
-        Dampers and other forces that do work are left out.
+        With dampers, and other forces of coordinates and velocities, also how fast they decay or
+        grow.  Controllers that are Python functions are taken to say zero.
         """
-        return _from_march("mechanism_modes")(self, at, count)
+        return _from_march("mechanism_modes", "mechanism_modes")(self, at, count)
 
     def __repr__(self) -> str:
         return (
@@ -330,9 +221,9 @@ class Mechanism(Relations, Acts):
         )
 
 
-def _from_march(name: str) -> Any:
+def _from_march(name: str, module: str = "assemble") -> Any:
     """A function of a room further up, which is not needed to write a mechanism down."""
-    return getattr(import_module("taut.march.assemble"), name)
+    return getattr(import_module(f"taut.march.{module}"), name)
 
 
 def _rigid(library: Library, part: Part) -> None:

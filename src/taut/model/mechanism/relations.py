@@ -23,17 +23,15 @@ from taut.model.mechanism.joints import Joint, numbered, triad
 from taut.model.mechanism.library import Piece, Written
 from taut.model.mechanism.parts import Part, direction, vector
 from taut.model.mechanism.shapes import GROUND, NUMBER, POINT, Side, dot, minus
+from taut.model.mechanism.words import Words
 from taut.model.symbols import scalar, t
 
 SHARE = 0.2  # of the inertia that may be moved: far from singular, and from nothing
 X, Y, Z = sp.symbols("x y z", real=True)
 
 
-class Relations:
+class Relations(Words):
     """The verbs by which these are added; a part of `Mechanism`."""
-
-    parts: dict[str, Part]
-    joints: dict[str, Joint]
 
     # ---- angles --------------------------------------------------------------------------------
 
@@ -42,12 +40,16 @@ class Relations:
 
         It is zero at the start, and grows as the second part turns about the axis.
         """
-        held = self._joint(joint, ("revolute", "cylindrical", "screw"))  # type: ignore[attr-defined]
+        held = self._joint(joint, ("revolute", "cylindrical", "screw"))
         if not held.angle:
             made = self._counted(f"angle_{held.name}", held.a, held.b, held.triad, held.name)
             held.pieces.extend(made)
-            object.__setattr__(held, "angle", f"angle_{held.name}")
+            self._count_by(held, f"angle_{held.name}")
         return sp.Symbol(held.angle, real=True)
+
+    def _count_by(self, joint: Joint, name: str) -> None:
+        object.__setattr__(joint, "angle", name)
+        object.__setattr__(joint, "counter", self.parts[name])
 
     def _counted(self, name: str, a: Part, b: Part, held: dict, owner: str) -> list[Piece]:
         """A new coordinate φ with u_b = cos φ u_a + sin φ w_a, and the inertia that it is lent."""
@@ -65,9 +67,9 @@ class Relations:
         ]
 
     def _number(self, name: str, rate: float, at: float = 0.0) -> Part:
-        part = Part(self._new(name), NUMBER)  # type: ignore[attr-defined]
+        part = Part(self._new(name), NUMBER)
         part.position, part.velocity = np.array([at, 0.0, 0.0]), np.array([rate, 0.0, 0.0])
-        return self._added(part, {})  # type: ignore[attr-defined]
+        return self._added(part, {})
 
     def gear(self, first: Any, second: Any, *, ratio: float, name: str = "") -> Joint:
         """Two hinges that turn together: angle of the first = −ratio · angle of the second.
@@ -77,10 +79,10 @@ class Relations:
         found = number("the ratio of a gear", ratio)
         if found == 0:
             raise ModelError("a gear of ratio zero holds nothing", expected="a number ≠ 0")
-        hinges = [self._joint(x, ("revolute", "cylindrical", "screw")) for x in (first, second)]  # type: ignore[attr-defined]
+        hinges = [self._joint(x, ("revolute", "cylindrical", "screw")) for x in (first, second)]
         if hinges[0] is hinges[1]:
             raise ModelError("a gear joins a hinge to itself", expected="two hinges")
-        name = self._new(name) if name else self._free("joint")  # type: ignore[attr-defined]
+        name = self._new(name) if name else self._free("joint")
         turned = [self.parts[self.angle(x).name] for x in hinges]
         one, other, r = sp.symbols("phi_a phi_b ratio", real=True)
         rates = sp.symbols("phi_a_dot phi_b_dot", real=True)
@@ -89,11 +91,11 @@ class Relations:
             [x.first for x in turned], [found], [name],
         )  # fmt: skip
         at = np.array([hinges[0].at[1], hinges[1].at[1]])
-        return self._kept(Joint(name, "gear", hinges[0].b, hinges[1].b, at, [piece]))  # type: ignore[attr-defined]
+        return self._kept(Joint(name, "gear", hinges[0].b, hinges[1].b, at, [piece]))
 
     def screw(self, *sides: Any, at: Any, axis: Any, pitch: float) -> Joint:
         """Both turn about a common axis and slide along it by `pitch` for each turn."""
-        joint = self.cylindrical(*sides, at=at, axis=axis)  # type: ignore[attr-defined]
+        joint = self._at("cylindrical", sides, at, axis)
         lead = number(f"the pitch of {joint.name}", pitch) / (2 * np.pi)
         object.__setattr__(joint, "kind", "screw")
         self.angle(joint)
@@ -115,7 +117,7 @@ class Relations:
             along it)/radius: with z up, one that rolls along +x turns about +y.
         radius : float
         """
-        name, a, b = self._sides("rolling", sides)  # type: ignore[attr-defined]
+        name, a, b = self._sides("rolling", sides)
         span = number(f"the radius of {name}", radius)
         if not span > 0:
             raise ModelError(f"the radius of {name} is not positive", received=span)
@@ -127,13 +129,13 @@ class Relations:
             )
         held = triad(spin, line)
         place = vector(f"the place of {name}", at)
-        joint = self._joined(  # type: ignore[attr-defined]
+        joint = self._joined(
             name, "track", a, b, np.array([place, place]),
             {x: held[x] for x in "uwe"}, {"e": held["e"]}, [], held,
         )  # fmt: skip
         object.__setattr__(joint, "kind", "rolling")
         joint.pieces.extend(self._counted(f"angle_{name}", a, b, held, name))
-        object.__setattr__(joint, "angle", f"angle_{name}")
+        self._count_by(joint, f"angle_{name}")
         self._rolled(joint, "u", span)
         return joint
 
@@ -157,25 +159,25 @@ class Relations:
         if (angle is None) == (slide is None):
             raise ModelError("a drive moves one thing", expected="angle=… or slide=…")
         kinds = ("revolute", "cylindrical") if slide is None else ("prismatic", "cylindrical")
-        held = self._joint(joint, kinds)  # type: ignore[attr-defined]
-        name = self._new(name) if name else self._free("joint")  # type: ignore[attr-defined]
+        held = self._joint(joint, kinds)
+        name = self._new(name) if name else self._free("joint")
         motion = _of_time(name, angle if slide is None else slide)
         kind = "angle" if slide is None else "slide"
-        measure = self.measure(held, kind)  # type: ignore[attr-defined]
+        measure = self.measure(held, kind)
         a, b = held.a, held.b
         piece = Piece(
             "constraint", ("drive", *measure.key, sp.srepr(motion)),
             lambda: _driven_row(kind, a, b, motion),
             [*a.indices, *b.indices], measure.values, [name],
         )  # fmt: skip
-        return self._kept(Joint(name, f"driven {kind}", a, b, held.at, [piece], held.triad))  # type: ignore[attr-defined]
+        return self._kept(Joint(name, f"driven {kind}", a, b, held.at, [piece], held.triad))
 
     def move(self, part: Any, motion: Any, *, at: Any = None, name: str = "") -> Joint:
         """Make a place of a part go where three expressions of `taut.t` say."""
-        held = self._part(part)  # type: ignore[attr-defined]
+        held = self._part(part)
         if held.shape is GROUND:
             raise ModelError("the ground does not move", expected="another part")
-        name = self._new(name) if name else self._free("joint")  # type: ignore[attr-defined]
+        name = self._new(name) if name else self._free("joint")
         if isinstance(motion, str) or not hasattr(motion, "__len__") or len(motion) != 3:
             raise ModelError(f"{name} cannot be read", expected="three expressions of t")
         path = tuple(_of_time(name, x) for x in motion)
@@ -183,14 +185,14 @@ class Relations:
 
         def write() -> Written:
             side = Side(held.shape, "a")
-            rows = minus(side.place(), path)  # type: ignore[arg-type]
+            rows = minus(side.place(), path)
             return side.coordinates, side.rates, side.constants, rows
 
         key = ("move", held.shape.name, sp.srepr(path))
         values = held.on(place, f"joint {name}")
         piece = Piece("constraint", key, write, held.indices, values, numbered(name, 3))
-        ground = self.ground  # type: ignore[attr-defined]
-        return self._kept(Joint(name, "moved", ground, held, np.array([place, place]), [piece]))  # type: ignore[attr-defined]
+        ground = self.ground
+        return self._kept(Joint(name, "moved", ground, held, np.array([place, place]), [piece]))
 
     # ---- curves and surfaces -------------------------------------------------------------------
 
@@ -225,8 +227,8 @@ class Relations:
         return self._on(part, list(curve), at, name, "curve")
 
     def _on(self, part: Any, given: list[Any], at: Any, name: str, kind: str) -> Joint:
-        held = self._part(part)  # type: ignore[attr-defined]
-        name = self._new(name) if name else self._free("joint")  # type: ignore[attr-defined]
+        held = self._part(part)
+        name = self._new(name) if name else self._free("joint")
         rows = [_in_space(name, e) for e in given]
         place = held.position if at is None else vector(f"the place of {name}", at)
 
@@ -240,12 +242,12 @@ class Relations:
         values = held.on(place, f"joint {name}")
         names = numbered(name, len(rows))
         piece = Piece("constraint", key, write, held.indices, values, names)
-        ground = self.ground  # type: ignore[attr-defined]
-        return self._kept(Joint(name, kind, ground, held, np.array([place, place]), [piece]))  # type: ignore[attr-defined]
+        ground = self.ground
+        return self._kept(Joint(name, kind, ground, held, np.array([place, place]), [piece]))
 
     def _along_curve(self, part, path, symbol, at, start, name) -> Joint:
-        held = self._part(part)  # type: ignore[attr-defined]
-        name = self._new(name) if name else self._free("joint")  # type: ignore[attr-defined]
+        held = self._part(part)
+        name = self._new(name) if name else self._free("joint")
         s = sp.Symbol("s", real=True)
         track = tuple(scalar(e, f"the curve of {name}").subs(symbol, s) for e in path)
         if len(track) != 3 or set().union(*(e.free_symbols for e in track)) - {s}:
@@ -272,8 +274,8 @@ class Relations:
             Piece("constraint", key, lambda: _curve_rows(held, track, s), indices, values,
                   numbered(name, 3)),
         ]  # fmt: skip
-        ground = self.ground  # type: ignore[attr-defined]
-        return self._kept(Joint(name, "curve", ground, held, np.array([place, place]), pieces))  # type: ignore[attr-defined]
+        ground = self.ground
+        return self._kept(Joint(name, "curve", ground, held, np.array([place, place]), pieces))
 
 
 # ---- rows and lent inertia --------------------------------------------------------------------
@@ -343,7 +345,7 @@ def _driven_row(kind: str, a: Part, b: Part, motion: sp.Expr) -> Written:
 
 def _curve_rows(part: Part, track: tuple[sp.Expr, ...], s: sp.Symbol) -> Written:
     side = Side(part.shape, "a")
-    rows = minus(side.place(), track)  # type: ignore[arg-type]
+    rows = minus(side.place(), track)
     rate = sp.Symbol("s_dot", real=True)
     return [*side.coordinates, s], [*side.rates, rate], side.constants, rows
 
@@ -379,4 +381,4 @@ def _in_space(name: str, given: Any) -> sp.Expr:
             expected="an expression of x, y, z (and t)",
             received=str(found)[:80],
         )
-    return found.xreplace({x: own[x.name] for x in found.free_symbols})  # type: ignore[attr-defined]
+    return found.xreplace({x: own[x.name] for x in found.free_symbols})

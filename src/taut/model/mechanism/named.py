@@ -1,0 +1,160 @@
+"""Parts, joints and forces by name: what all verbs of a `Mechanism` share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from taut.errors import ModelError, UnknownName
+from taut.model.mechanism import forces, joints, parts
+from taut.model.mechanism.joints import Joint
+from taut.model.mechanism.library import Piece
+from taut.model.mechanism.parts import Part, direction, vector
+from taut.model.mechanism.shapes import GROUND
+
+
+class Named:
+    """What a mechanism has, and how it is found and added; `Mechanism` and its verbs are this."""
+
+    def __init__(self, gravity: Any = (0.0, 0.0, 0.0)) -> None:
+        self.gravity = vector("gravity", gravity)
+        self.ground = parts.ground()
+        self.parts: dict[str, Part] = {}
+        self.joints: dict[str, Joint] = {}
+        self.forces: dict[str, forces.Force] = {}
+        self.size = 0
+
+    def __getitem__(self, name: str) -> Any:
+        for group in (self.parts, self.joints, self.forces):
+            if name in group:
+                return group[name]
+        if name == "ground":
+            return self.ground
+        raise UnknownName("part, joint or force", name, [*self.parts, *self.joints, *self.forces])
+
+    # ---- names -----------------------------------------------------------------------------------
+
+    def _new(self, name: Any) -> str:
+        if not isinstance(name, str) or not name.strip():
+            raise ModelError("a part needs a name", expected="a string", received=repr(name))
+        if name == "ground" or name in self.parts or name in self.joints or name in self.forces:
+            raise ModelError(
+                f"there is a {name!r} in this mechanism already", remedy="choose another name"
+            )
+        return name
+
+    def _free(self, word: str) -> str:
+        k = len(self.joints) + len(self.forces) + 1
+        while f"{word} {k}" in self.joints or f"{word} {k}" in self.forces:
+            k += 1
+        return f"{word} {k}"
+
+    # ---- parts -----------------------------------------------------------------------------------
+
+    def _added(self, part: Part, looks: dict[str, Any]) -> Part:
+        part.first, part.looks = self.size, looks
+        self.parts[part.name] = part
+        self.size += part.shape.size
+        return part
+
+    def _part(self, given: Any) -> Part:
+        if isinstance(given, str):
+            if given == "ground":
+                return self.ground
+            if given not in self.parts:
+                raise UnknownName("part", given, ["ground", *self.parts])
+            return self.parts[given]
+        if given is self.ground or (
+            isinstance(given, Part) and self.parts.get(given.name) is given
+        ):
+            return given
+        raise ModelError(
+            "this is no part of the mechanism",
+            expected="m.ground, what m.point(…) or m.body(…) returned, or its name",
+            received=repr(given)[:80],
+        )
+
+    def _sides(self, kind: str, given: tuple[Any, ...]) -> tuple[str, Part, Part]:
+        """The name of a joint or a force, and the parts that it holds on to."""
+        if len(given) == 3:
+            name, given = self._new(given[0]), given[1:]
+        else:
+            name = self._free("joint")
+        if len(given) != 2:
+            raise ModelError(
+                f"a {kind} holds two parts together",
+                expected=f'm.{kind}(a, b, …) or m.{kind}("name", a, b, …)',
+                received=f"{len(given)} of them",
+            )
+        a, b = (self._part(x) for x in given)
+        if a is b:
+            raise ModelError(f"{name} holds {a.name} to itself", expected="two different parts")
+        return name, a, b
+
+    def _ends(self, name: str, a: Part, b: Part, ends: Any) -> np.ndarray:
+        if ends is None:
+            return np.array([a.position, b.position])
+        if isinstance(ends, str) or not hasattr(ends, "__len__") or len(ends) != 2:
+            raise ModelError(
+                f"the ends of {name} cannot be read",
+                expected="two places",
+                received=repr(ends)[:80],
+            )
+        return np.array([vector(f"an end of {name}", x) for x in ends])
+
+    # ---- joints ----------------------------------------------------------------------------------
+
+    def _at(self, kind: str, sides: Any, at: Any, axis: Any, across: Any = None) -> Joint:
+        name, a, b = self._sides(kind, sides)
+        place = vector(f"the place of {name}", at)
+        what = joints.KINDS[kind]
+        held = {}
+        if axis is not None:
+            held = joints.triad(direction(f"the axis of {name}", axis), across)
+        first = {x: held[x] for x in what.first}
+        second = {x: held[x] for x in what.second}
+        return self._joined(name, kind, a, b, np.array([place, place]), first, second, [], held)
+
+    def _joined(self, name, kind, a, b, at, first, second, own, held=None) -> Joint:
+        what = f"joint {name}"
+        values = np.concatenate(
+            [
+                a.on(at[0], what), *(a.along(x, what) for x in first.values()),
+                b.on(at[1], what), *(b.along(x, what) for x in second.values()),
+                own,
+            ]
+        )  # fmt: skip
+        if a.shape is GROUND and b.shape is GROUND:
+            raise ModelError(f"{name} holds the ground to itself")
+        rows = joints.numbered(name, len(joints.written(kind, a, b)[3]))
+        key, indices = (kind, a.shape.name, b.shape.name), [*a.indices, *b.indices]
+        piece = Piece("constraint", key, lambda: joints.written(kind, a, b), indices, values, rows)
+        return self._kept(Joint(name, kind, a, b, at, [piece], held or {}))
+
+    def _kept(self, joint: Joint) -> Joint:
+        self.joints[joint.name] = joint
+        return joint
+
+    def _joint(self, given: Any, allowed: tuple[str, ...]) -> Joint:
+        name = given if isinstance(given, str) else getattr(given, "name", None)
+        if name not in self.joints:
+            raise UnknownName("joint", str(name), self.joints)
+        joint = self.joints[name]
+        if joint.kind not in allowed:
+            raise ModelError(
+                f"{joint.name} has no such motion",
+                expected="a joint of kind " + " or ".join(allowed),
+                received=joint.kind,
+            )
+        return joint
+
+    def measure(self, joint: Joint, kind: str) -> forces.Measure:
+        """The angle or the slide of a joint."""
+        a, b, what = joint.a, joint.b, f"joint {joint.name}"
+        held = joint.triad
+        if kind == "angle":
+            parts = [a.along(held["u"], what), a.along(held["w"], what), b.along(held["u"], what)]
+        else:
+            parts = [a.on(joint.at[0], what), a.along(held["e"], what), b.on(joint.at[1], what)]
+        return forces.Measure(kind, a, b, np.concatenate(parts), joint)

@@ -1,0 +1,102 @@
+"""The words of a mechanism: symbols of coordinates, angles and slides, and expressions of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy as sp
+
+from taut.errors import UnknownName
+from taut.model.mechanism.forces import Measure
+from taut.model.mechanism.named import Named
+from taut.model.symbols import scalar, t
+
+TURNING = ("revolute", "cylindrical", "screw", "rolling")
+SLIDING = ("prismatic", "cylindrical")
+
+
+class Words(Named):
+    """How expressions of a user are read; a part of `Mechanism`."""
+
+    def symbols(self, part: Any) -> Any:
+        """The symbols of a part's coordinates and of their rates, for laws of your own.
+
+        Of a joint: its angle (or slide) and rate; of a cylindrical one, both, one after the other.
+
+        Examples
+        --------
+        >>> import taut
+        >>> m = taut.Mechanism()
+        >>> a = m.point("a", mass=1, at=(1, 0, 0))
+        >>> (x, y, z), (u, v, w) = m.symbols(a)
+        >>> m.force(a, (-0.1 * u, 0, 0), name="drag")
+        <force 'drag' on a>
+        """
+        joint = part if isinstance(part, str) else getattr(part, "name", None)
+        if joint in self.joints:
+            kinds = motions(self.joints[joint].kind)
+            return tuple(sp.Symbol(x, real=True) for k in kinds for x in joint_words(k, joint))
+        held = self._part(part)
+        names = held.shape.names(held.name)
+        q = tuple(sp.Symbol(name, real=True) for name in names)
+        return q, tuple(sp.Symbol(f"{name}_dot", real=True) for name in names)
+
+    def _read(self, given: Any, name: str, *own: sp.Symbol) -> sp.Expr:
+        """An expression in the symbols of the mechanism, known by their names."""
+        read = self._in_coordinates(scalar(given, f"force {name}"))
+        known = {s.name: s for s in (t, *own)}
+        for part in self.parts.values():
+            for group in self.symbols(part):
+                known |= {s.name: s for s in group}
+        table = {}
+        for symbol in read.free_symbols:
+            if symbol.name not in known:
+                raise UnknownName("coordinate", symbol.name, known, f"in {name}")
+            table[symbol] = known[symbol.name]
+        return read.xreplace(table)
+
+    def _in_coordinates(self, read: sp.Expr) -> sp.Expr:
+        """Angles and slides of joints written out, but for those that are coordinates."""
+        names = {s.name: s for s in read.free_symbols}
+        table = {}
+        for joint in self.joints.values():
+            for kind in motions(joint.kind):
+                words = joint_words(kind, joint.name)
+                if words[0] in self.parts or not names.keys() & set(words):
+                    continue
+                found = self._written_out(self.measure(joint, kind))
+                table |= {names[x]: e for x, e in zip(words, found, strict=True) if x in names}
+        return read.subs(table, simultaneous=True) if table else read
+
+    def _written_out(self, measure: Measure) -> tuple[sp.Expr, sp.Expr]:
+        """A measure and its rate in the symbols of the mechanism."""
+        a, b, s = measure.sides()
+        q, v = [*a.coordinates, *b.coordinates], [*a.rates, *b.rates]
+        rate = sp.Add(*(s.diff(x) * y for x, y in zip(q, v, strict=True)))
+        moving = [self.symbols(x) for x in (measure.a, measure.b) if x is not self.ground]
+        table: dict[Any, Any] = dict(zip(q, [x for group, _ in moving for x in group], strict=True))
+        table |= dict(zip(v, [x for _, group in moving for x in group], strict=True))
+        constants = [*a.constants, *b.constants]
+        table |= {x: sp.Float(y) for x, y in zip(constants, measure.values, strict=True)}
+        return s.xreplace(table), rate.xreplace(table)
+
+    def _used(self, expressions: Any) -> list[tuple[sp.Symbol, int, sp.Symbol]]:
+        """Coordinates that expressions depend on, or on whose rates: symbol, number, rate."""
+        free = set().union(*(e.free_symbols for e in expressions))
+        found = []
+        for part in self.parts.values():
+            for i, (q, v) in enumerate(zip(*self.symbols(part), strict=True)):
+                if q in free or v in free:
+                    found.append((q, part.first + i, v))
+        return found
+
+
+def motions(kind: str) -> tuple[str, ...]:
+    """What can be measured of a joint of this kind."""
+    found = (("angle", TURNING), ("slide", SLIDING))
+    return tuple(what for what, kinds in found if kind in kinds)
+
+
+def joint_words(kind: str, joint: str) -> tuple[str, str]:
+    """Names of the symbols of an angle or a slide, and of its rate."""
+    return f"{kind}_{joint}", f"{kind}_{joint}_dot"
