@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 TURNING = ("revolute", "cylindrical")
 SLIDING = ("prismatic", "cylindrical")
+DOT = "_dot"  # what the name of a rate ends in
 
 
 class Acts:
@@ -28,6 +29,7 @@ class Acts:
     parts: dict[str, Part]
     joints: dict[str, Joint]
     forces: dict[str, forces.Force]
+    numbers: dict[str, int]
 
     # ---- between two places --------------------------------------------------------------------
 
@@ -96,6 +98,25 @@ class Acts:
     def damper(self, *sides: Any, damping: float, ends: Any = None) -> Acting:
         """A force against the rate at which the distance of two places changes."""
         return self.spring(*sides, damping=damping, ends=ends)
+
+    def central(self, *sides: Any, energy: Any, ends: Any = None) -> Acting:
+        """A potential of the distance of two places, which nothing is drawn for.
+
+        Parameters
+        ----------
+        *sides : (name,) part, part
+        energy : function of the distance
+            U(r) as an expression: ``lambda r: -G*m1*m2/r``.
+        ends : (place, place), optional
+            In space at the start; the centres of mass if not given.
+        """
+        name, a, b = self._sides("central", sides)  # type: ignore[attr-defined]
+        at = self._ends(name, a, b, ends)  # type: ignore[attr-defined]
+        law = forces.law(energy, LENGTH)
+        _check_law(name, law, {LENGTH, t})
+        return self._acting(
+            Acting(name, self._length(name, a, b, at), law, None, (), (), "central")
+        )
 
     def _length(self, name: str, a: Part, b: Part, at: np.ndarray) -> Measure:
         what = f"force {name}"
@@ -259,31 +280,31 @@ class Acts:
         held = self._part(part)  # type: ignore[attr-defined]
         names = held.shape.names(held.name)
         q = tuple(sp.Symbol(name, real=True) for name in names)
-        return q, tuple(sp.Symbol(f"{name}_dot", real=True) for name in names)
+        return q, tuple(sp.Symbol(name + DOT, real=True) for name in names)
 
     def _read(self, given: Any, name: str) -> sp.Expr:
         """An expression in the symbols of the mechanism, known by their names."""
         read = scalar(given, f"force {name}")
-        known = {t.name: t}
-        for part in self.parts.values():
-            for group in self.symbols(part):
-                known |= {s.name: s for s in group}
         table = {}
         for symbol in read.free_symbols:
-            if symbol.name not in known:  # type: ignore[attr-defined]
-                raise UnknownName("coordinate", symbol.name, known, f"in {name}")  # type: ignore[attr-defined]
-            table[symbol] = known[symbol.name]  # type: ignore[attr-defined]
+            word = symbol.name  # type: ignore[attr-defined]
+            if word == t.name:
+                table[symbol] = t
+            elif word in self.numbers or word.removesuffix(DOT) in self.numbers:
+                table[symbol] = sp.Symbol(word, real=True)
+            else:
+                known = [t.name, *self.numbers, *(x + DOT for x in self.numbers)]
+                raise UnknownName("coordinate", word, known, f"in {name}")
         return read.xreplace(table)
 
     def _used(self, expressions: Any) -> list[tuple[sp.Symbol, int, sp.Symbol]]:
         """Coordinates that expressions depend on, or on whose rates: symbol, number, rate."""
-        free = set().union(*(e.free_symbols for e in expressions))
-        found = []
-        for part in self.parts.values():
-            for i, (q, v) in enumerate(zip(*self.symbols(part), strict=True)):
-                if q in free or v in free:
-                    found.append((q, part.first + i, v))
-        return found
+        free = {s.name for e in expressions for s in e.free_symbols} - {t.name}
+        names = {x if x in self.numbers else x.removesuffix(DOT) for x in free}
+        return [
+            (sp.Symbol(x, real=True), self.numbers[x], sp.Symbol(x + DOT, real=True))
+            for x in sorted(names, key=self.numbers.__getitem__)
+        ]
 
     def _acting(self, made: Acting) -> Acting:
         self.forces[made.name] = made

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from taut.model.mechanism.shapes import Side, Vector, dot, minus
 from taut.model.symbols import t
 
 LENGTH, RATE = sp.symbols("length rate", real=True)
+_text = lru_cache(maxsize=256)(sp.srepr)  # springs are many and their laws few
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,10 +96,10 @@ class Acting:
         m, found = self.measure, []
         indices, values = [*m.a.indices, *m.b.indices], [*m.values, *self.values]
         if self.energy is not None:
-            key = (*m.key, sp.srepr(self.energy))
+            key = (*m.key, _text(self.energy))
             found.append(Piece("lagrangian", key, self._potential, indices, values))
         if self.pull is not None:
-            key = (*m.key, sp.srepr(self.pull))
+            key = (*m.key, _text(self.pull))
             found.append(Piece("force", key, self._force, indices, values))
         return found
 
@@ -160,7 +162,7 @@ class Load:
         indices = [*self.part.indices, *(i for _, i, _ in self.others)]
         numbers = all(e.is_number for e in self.given)
         given = [float(e) for e in self.given] if numbers else []
-        law = "numbers" if numbers else sp.srepr(self.given)
+        law = "numbers" if numbers else sp.srepr(self._local(Side(self.part.shape, "a")))
         names = tuple(s.name for s, _, _ in self.others)
         key = ("load", self.part.shape.name, self.torque, self.follower, law, names)
         kind = "lagrangian" if self.potential else "force"

@@ -18,6 +18,8 @@ from taut.model.mechanism.relations import Relations
 from taut.model.mechanism.shapes import BODY, GROUND, NUMBER, PLATE, ROD, Side, dot
 from taut.model.system import System
 
+PULLING = ("spring", "rope", "central")
+
 
 class Mechanism(Relations, Acts):
     """Points, rigid bodies, joints and forces.
@@ -50,6 +52,7 @@ class Mechanism(Relations, Acts):
         self.joints: dict[str, Joint] = {}
         self.forces: dict[str, forces.Force] = {}
         self.size = 0
+        self.numbers: dict[str, int] = {}  # of coordinates, by their names
 
     # ---- parts -------------------------------------------------------------------------------
 
@@ -102,6 +105,8 @@ class Mechanism(Relations, Acts):
     def _added(self, part: Part, looks: dict[str, Any]) -> Part:
         part.first, part.looks = self.size, looks
         self.parts[part.name] = part
+        for k, coordinate in enumerate(part.shape.names(part.name)):
+            self.numbers[coordinate] = self.size + k
         self.size += part.shape.size
         return part
 
@@ -184,7 +189,7 @@ class Mechanism(Relations, Acts):
         if len(given) == 3:
             name, given = self._new(given[0]), given[1:]
         else:
-            name = self._free("joint")
+            name = self._free("force" if kind in PULLING else "joint")
         if len(given) != 2:
             raise ModelError(
                 f"a {kind} holds two parts together",
