@@ -5,11 +5,13 @@ import numpy as np
 import pytest
 
 from taut.problems.elliptic import (
-    _third_kind,
+    full_turn,
+    over_the_top,
     plane_angle,
     plane_period,
     spherical_height,
     spherical_motion,
+    third_kind,
 )
 
 
@@ -37,11 +39,30 @@ def test_plane_angle_is_the_jacobi_solution(cosine, periods):
     )
 
 
+@pytest.mark.parametrize("rate", [0.1, 1.0, -2.5, 30.0])
+@pytest.mark.parametrize("turns", [0.0, 0.2, 0.5, 0.9, 3.25, 1000.3])
+def test_over_the_top_is_the_jacobi_solution(rate, turns):
+    gravity = 11.445
+    square = mp.mpf(rate) ** 2 / 4 + gravity
+    m, omega = gravity / square, mp.sqrt(square)
+    assert full_turn(rate, gravity) == pytest.approx(float(2 * mp.ellipk(m) / omega), rel=1e-15)
+    t = turns * full_turn(rate, gravity)
+    u = omega * mp.mpf(t) - mp.ellipk(m)
+    sn, cn, dn = (mp.ellipfun(name, u, m=m) for name in ("sn", "cn", "dn"))
+    sign = 1 if rate > 0 else -1
+    expected = [-sign * 2 * sn * cn, 2 * sn**2 - 1, sign * 2 * omega * dn]
+    # what t is rounded by, times the rates of the three
+    accuracy = 1e-15 * max(20.0, 20.0 * turns) * max(1.0, abs(rate)) ** 2
+    np.testing.assert_allclose(
+        over_the_top(t, rate, gravity), [float(x) for x in expected], atol=accuracy, rtol=0
+    )
+
+
 @pytest.mark.parametrize("n", [0.9, 0.3, -0.5, -40.0])
 @pytest.mark.parametrize("amplitude", [-7.0, -1.0, 0.0, 0.5, 1.5, 1.6, 3.2, 40.0])
-def test_third_kind_is_mpmaths_for_every_amplitude(n, amplitude):
+def testthird_kind_is_mpmaths_for_every_amplitude(n, amplitude):
     expected = mp.ellippi(mp.mpf(n), mp.mpf(amplitude), mp.mpf(0.3))
-    found = _third_kind(n, np.asarray(amplitude), 0.3)
+    found = third_kind(n, np.asarray(amplitude), 0.3)
     assert float(found) == pytest.approx(float(mp.re(expected)), rel=1e-13, abs=1e-15)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from taut.errors import ModelError, UnknownName
-from taut.lie import SO3
+from taut.lie import SO3, euler
 from taut.model.mechanism.shapes import PLATE, POINT, ROD
 
 if TYPE_CHECKING:
@@ -104,6 +104,16 @@ class PartView:
         found[..., 1:, :] *= flips[..., None]
         return found
 
+    def euler(self, axes: str = "zxz") -> np.ndarray:
+        """Angles of the rotation about axes that turn with the body, shape (N, 3).
+
+        The first and the third are continuous along the run, see `taut.rotation` for the axes.
+        """
+        found = euler(self.rotation, axes)
+        for k in (0, 2):
+            found[..., k] = np.unwrap(found[..., k], axis=-1)
+        return found
+
     @cached_property
     def angular_velocity(self) -> np.ndarray:
         """In space, shape (N, 3); of a thin rod without its turning about the axis."""
@@ -148,6 +158,16 @@ class PartView:
         if self.part.shape is ROD:
             return self.position + given[0] * self.axis
         return self.position + np.einsum("...ij,j->...i", self.directors, given)
+
+    def place_velocity(self, at: Any) -> np.ndarray:
+        """How a place of the part moves, which is given in space at the start, shape (N, 3)."""
+        given = self.part.on(at, f"a place of {self.part.name}")
+        if self.part.shape is POINT:
+            return self.velocity
+        if self.part.shape is ROD:
+            return self.velocity + given[0] * self._columns(self.run.v)[..., 3:6]
+        rates = self._frames(self.run.v, self.run.q)
+        return self.velocity + np.einsum("...ij,j->...i", rates, given)
 
     def __repr__(self) -> str:
         return f"<{self.part.shape.name} {self.part.name!r} at {len(self.run.t)} states>"
@@ -217,6 +237,12 @@ class JointView:
         """Where it is on the second part (the first, if the second is the ground), shape (N, 3)."""
         part, _, at = self._taken
         return PartView(self.run, part).place(at)
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """How fast the place moves that `position` says, shape (N, 3)."""
+        part, _, at = self._taken
+        return PartView(self.run, part).place_velocity(at)
 
     @cached_property
     def angle(self) -> np.ndarray:

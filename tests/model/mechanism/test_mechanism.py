@@ -199,7 +199,7 @@ class TestRefused:
             ({"inertia": (1, 1, float("nan"))}, "cannot be used"),
             ({"at": (0, 0)}, "place of body b"),
             ({"at": (0, 0, float("inf"))}, "place of body b"),
-            ({"rotation": (1, 1, 0, 0)}, "length one"),
+            ({"rotation": (1, 1, 0, 0)}, "no rotation"),
             ({"rotation": np.diag([1, 1, -1])}, "not a rotation"),
             ({"rotation": (1, 2, 3)}, "wrong shape"),
             ({"velocity": "fast"}, "velocity of body b"),
