@@ -322,7 +322,7 @@ class Certificate(Sheet):
         """Verdict on a law."""
         if w.broken:
             return f"the model does not keep it: {w.broken}"
-        if w.drift.band <= 1e3 * EPS * abs(w.first):
+        if w.drift.band <= 1e3 * EPS * max(abs(w.first), w.size):
             return "round-off"
         verdict = self._verdict(w.drift)
         lost = w.first != 0 and w.largest_change > LOST * abs(w.first)

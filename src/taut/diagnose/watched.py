@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import sympy as sp
 from taut.diagnose.drift import Drift, drift_of
 from taut.errors import InputError, TautError
 from taut.march.trajectory import Trajectory
+from taut.model.system import System
 
 EPS = np.finfo(float).eps
 WIDE = 32  # characters of an expression that is its own name
@@ -32,6 +33,8 @@ class Watched:
         How it is known that the motion keeps it; empty if it does not.
     broken : str
         If the motion does not keep it: its rate, or why it could not be told.
+    size : float
+        Of its summands, where it is known: what rounding is measured by.
     """
 
     name: str
@@ -41,6 +44,7 @@ class Watched:
     drift: Drift
     proof: str = ""
     broken: str = ""
+    size: float = 0.0
 
 
 def watched(run: Trajectory) -> tuple[list[Watched], str]:
@@ -76,6 +80,8 @@ def _found(run: Trajectory) -> tuple[list[Watched], str]:
     """Every law that the search finds but the energy, which the certificate has already."""
     from taut.laws.known import laws_of
 
+    if run.system.mechanism is not None and not _few_points(run.system):
+        return _momenta(run)
     laws = laws_of(run.system, run.parameters)
     if isinstance(laws, TautError):
         return [], str(laws).splitlines()[0]
@@ -84,6 +90,30 @@ def _found(run: Trajectory) -> tuple[list[Watched], str]:
     names = _names([(law.kind, str(law.expression)) for law in chosen])
     rows = zip(names, chosen, values, strict=True)
     return [_follow(run, name, law.expression, x, law.verified) for name, law, x in rows], ""
+
+
+def _few_points(system: System) -> bool:
+    """Whether a mechanism is such that a search is the better way to find its laws."""
+    from taut.laws.check import LARGEST
+
+    points = all(x.shape.name in ("point", "number") for x in system.mechanism.parts.values())
+    return points and system.n <= LARGEST
+
+
+def _momenta(run: Trajectory) -> tuple[list[Watched], str]:
+    """Of a mechanism those momenta that its symmetries keep."""
+    from taut.diagnose.momenta import PROOF, momenta_of
+
+    laws = momenta_of(run.system, run.parameters)
+    if isinstance(laws, TautError):
+        return [], str(laws).splitlines()[0]
+    found = []
+    for law in laws:
+        parts = run.p * law.moved(run.q)
+        size = float(np.nanmax(np.abs(parts).sum(axis=-1), initial=0.0))
+        made = _follow(run, law.name, law.expression(run.system), parts.sum(axis=-1), PROOF)
+        found.append(replace(made, size=size))
+    return found, ""
 
 
 def _names(laws: list[tuple[str, str]]) -> Iterator[str]:
