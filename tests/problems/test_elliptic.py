@@ -6,6 +6,8 @@ import pytest
 
 from taut.problems.elliptic import (
     _third_kind,
+    full_turn,
+    over_the_top,
     plane_angle,
     plane_period,
     spherical_height,
@@ -34,6 +36,25 @@ def test_plane_angle_is_the_jacobi_solution(cosine, periods):
     accuracy = 2e-15 * max(20.0, 20.0 * periods)
     np.testing.assert_allclose(
         plane_angle(t, cosine, gravity), [float(x) for x in expected], atol=accuracy, rtol=0
+    )
+
+
+@pytest.mark.parametrize("rate", [0.1, 1.0, -2.5, 30.0])
+@pytest.mark.parametrize("turns", [0.0, 0.2, 0.5, 0.9, 3.25, 1000.3])
+def test_over_the_top_is_the_jacobi_solution(rate, turns):
+    gravity = 11.445
+    square = mp.mpf(rate) ** 2 / 4 + gravity
+    m, omega = gravity / square, mp.sqrt(square)
+    assert full_turn(rate, gravity) == pytest.approx(float(2 * mp.ellipk(m) / omega), rel=1e-15)
+    t = turns * full_turn(rate, gravity)
+    u = omega * mp.mpf(t) - mp.ellipk(m)
+    sn, cn, dn = (mp.ellipfun(name, u, m=m) for name in ("sn", "cn", "dn"))
+    sign = 1 if rate > 0 else -1
+    expected = [-sign * 2 * sn * cn, 2 * sn**2 - 1, sign * 2 * omega * dn]
+    # what t is rounded by, times the rates of the three
+    accuracy = 1e-15 * max(20.0, 20.0 * turns) * max(1.0, abs(rate)) ** 2
+    np.testing.assert_allclose(
+        over_the_top(t, rate, gravity), [float(x) for x in expected], atol=accuracy, rtol=0
     )
 
 

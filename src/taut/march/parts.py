@@ -149,6 +149,16 @@ class PartView:
             return self.position + given[0] * self.axis
         return self.position + np.einsum("...ij,j->...i", self.directors, given)
 
+    def place_velocity(self, at: Any) -> np.ndarray:
+        """How a place of the part moves, which is given in space at the start, shape (N, 3)."""
+        given = self.part.on(at, f"a place of {self.part.name}")
+        if self.part.shape is POINT:
+            return self.velocity
+        if self.part.shape is ROD:
+            return self.velocity + given[0] * self._columns(self.run.v)[..., 3:6]
+        rates = self._frames(self.run.v, self.run.q)
+        return self.velocity + np.einsum("...ij,j->...i", rates, given)
+
     def __repr__(self) -> str:
         return f"<{self.part.shape.name} {self.part.name!r} at {len(self.run.t)} states>"
 
@@ -217,6 +227,12 @@ class JointView:
         """Where it is on the second part (the first, if the second is the ground), shape (N, 3)."""
         part, _, at = self._taken
         return PartView(self.run, part).place(at)
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """How fast the place moves that `position` says, shape (N, 3)."""
+        part, _, at = self._taken
+        return PartView(self.run, part).place_velocity(at)
 
     @cached_property
     def angle(self) -> np.ndarray:

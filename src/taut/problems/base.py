@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from taut.march.trajectory import Trajectory
     from taut.methods.base import Method
+    from taut.model.mechanism import Mechanism
     from taut.model.system import System
 
 
@@ -42,6 +43,9 @@ class Fact:
     energy, period : float or None
     quantity, value : Expr and float, or None
         An expression of the system's coordinates and velocities, and what it equals.
+    parts : mapping name → mapping, or None
+        Of a mechanism: values of what a part or joint is seen to do, {"arm": {"position": (…)}},
+        by the names that ``run["arm"]`` has for them.
     accuracy : float
         Absolute accuracy of the values.
     raw : bool
@@ -59,6 +63,7 @@ class Fact:
     period: float | None = None
     quantity: sp.Expr | None = None
     value: float | None = None
+    parts: Mapping[str, Mapping[str, Any]] | None = None
     accuracy: float = 1e-12
     raw: bool = False
 
@@ -81,6 +86,7 @@ class Problem:
     exact : callable t → (q, v), optional
         The exact motion where it is known in closed form: t of any shape, one more axis in q and v.
     exact_multipliers : callable t → λ, optional
+        Where they are unique, which those of redundant joints are not.
     parameters : mapping
         Values for this problem's run where they are not the system's defaults.
     method : str or Method
@@ -105,6 +111,17 @@ class Problem:
     parameters: Mapping[str, float] = field(default_factory=dict)
     project: bool = False
     method: str | Method = "auto"
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, **rest: Any) -> Problem:
+        """The problem of a mechanism, which starts as it is put together."""
+        q0, v0 = mechanism.start()
+        return cls(system=mechanism.system(), q0=tuple(q0), v0=tuple(v0), **rest)
+
+    @property
+    def mechanism(self) -> Mechanism | None:
+        """The mechanism that the system is made of, if it is one."""
+        return self.system.mechanism
 
     def simulate(self, **changes: Any) -> Trajectory:
         """Run the problem; any argument of `taut.simulate` may be changed."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ellipj, ellipk, elliprf, elliprj
+from scipy.special import ellipj, ellipk, ellipkm1, elliprf, elliprj
 
 Motion = Callable[[Any], tuple[np.ndarray, np.ndarray]]
 
@@ -45,6 +45,30 @@ def plane_angle(t: Any, cosine: float, gravity: float) -> tuple[np.ndarray, np.n
     sn, cn, _, _ = ellipj(ellipk(m) - rate * t, m)
     dn = np.sqrt(1.0 - m * sn**2)  # SciPy's own is less accurate near the quarter period
     return 2.0 * m**0.5 * sn * dn, 1.0 - 2.0 * m * sn**2, -2.0 * m**0.5 * rate * cn
+
+
+def full_turn(rate: float, gravity: float) -> float:
+    """Time 2 K(m)/ω of a turn of a pendulum that stands upright and is pushed; see `over_the_top`."""
+    square = rate**2 / 4.0 + gravity
+    return 2.0 * float(ellipkm1(rate**2 / (4.0 * square))) / square**0.5
+
+
+def over_the_top(t: Any, rate: float, gravity: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(sin θ, cos θ, θ̇) of θ̈ = g sin θ from θ = 0, upright, with θ̇ = `rate` ≠ 0.
+
+    It turns on and on.  With ω² = θ̇₀²/4 + g, m = g/ω² and u = ω t − K(m),
+
+        θ = π + 2 am u,   sin θ = −2 sn u cn u,   cos θ = 2 sn² u − 1,   θ̇ = ±2ω dn u,
+
+    where dn² u = 1 − m + m cn² u has no cancellation.
+    """
+    square = rate**2 / 4.0 + gravity
+    omega, missing = square**0.5, rate**2 / (4.0 * square)
+    m, sign = gravity / square, np.sign(rate)
+    t = np.remainder(np.asarray(t, dtype=float), full_turn(rate, gravity))
+    sn, cn, _, _ = ellipj(omega * t - ellipkm1(missing), m)
+    dn = np.sqrt(missing + m * cn**2)
+    return -sign * 2.0 * sn * cn, sn**2 - cn**2, sign * 2.0 * omega * dn
 
 
 def spherical_height(radius: float, height: float, speed: float, gravity: float) -> Height:
