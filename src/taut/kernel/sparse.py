@@ -55,6 +55,8 @@ class Pattern:
     def slot(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Slots of entries (row, column) of the original matrix; `slots` for a dropped one."""
         n = len(self.order)
+        if n == 0:  # rounds have left nothing
+            return np.zeros(np.broadcast_shapes(rows.shape, cols.shape), np.int64)
         good = (rows < n) & (cols < n)
         keys = np.repeat(np.arange(n), np.diff(self.start)) * n + self.column
         i = self.place[np.where(good, rows, 0)]
