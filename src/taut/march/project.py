@@ -224,9 +224,8 @@ def independent(mechanics: Mechanics, q, t, par, label: str = "") -> tuple[int, 
             there = q + 1e-3 * size * (basis @ rng.standard_normal(basis.shape[1]))
             there = _onto(mechanics, there, t, par, keep)
         off = np.abs(mechanics.g(there, t, par)[dropped])
-        near = slopes(there, t, par)
-        more = _dependent_rows(near, typical)[1]
-        wide = size * np.asarray(abs(near).sum(axis=1)).ravel()[dropped]
+        more = _dependent_rows(slopes(there, t, par), typical)[1]
+        wide = widths(mechanics, there, t, par)[dropped]
         if len(more) < len(dropped) or np.any(off > 1e-11 * wide):
             raise ConstraintError(
                 f"the start{label} is a singular configuration: constraints lose rank there",
@@ -236,6 +235,12 @@ def independent(mechanics: Mechanics, q, t, par, label: str = "") -> tuple[int, 
                 remedy="start from a configuration beside it",
             )
     return tuple(keep)
+
+
+def widths(mechanics: Mechanics, q, t, par) -> np.ndarray:
+    """What each constraint would change by if all coordinates were as large as the largest."""
+    slopes = mechanics.jacobian if mechanics.n > LARGE else mechanics.gradients
+    return np.abs(q).max() * np.asarray(abs(slopes(q, t, par)).sum(axis=1)).ravel()
 
 
 def _onto(mechanics, q, t, par, keep) -> np.ndarray:

@@ -23,6 +23,7 @@ from taut.march.events import Watch, located, watched
 from taut.march.fields import simulate_field
 from taut.march.paced import PacedRun
 from taut.march.plan import Plan, roomy
+from taut.march.project import widths
 from taut.march.run import Run
 from taut.march.start import prepare
 from taut.march.trajectory import Trajectory
@@ -261,14 +262,12 @@ def _check_dropped(run: Trajectory) -> None:
     if not dropped or not run.method.keeps_constraints:
         return
     g = np.abs(run.constraints[..., dropped])
-    size = (
-        workshop(system)
-        .mechanics.apply(
-            "size", np.tile(run.t, run.batch or 1), run._par, q=run.q.reshape(-1, system.n)
-        )
-        .reshape(*run.q.shape[:-1], system.c)[..., dropped]
-    )
-    broken = np.argwhere(~(g <= 1e-9 * size + 1e-300))
+    mechanics, states = workshop(system).mechanics, run.q.reshape(-1, system.n)
+    size = mechanics.apply("size", np.tile(run.t, run.batch or 1), run._par, q=states)
+    size = size.reshape(*run.q.shape[:-1], system.c)[..., dropped]
+    # A product of a coordinate that is zero has no size of its own, but a slope.
+    wide = widths(mechanics, states[0], float(run.t[0]), run._par)
+    broken = np.argwhere(~(g <= 1e-9 * np.maximum(size, wide[dropped]) + 1e-300))
     if not len(broken):
         return
     row, which = int(broken[0][-2]), dropped[int(broken[0][-1])]
