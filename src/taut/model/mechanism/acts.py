@@ -89,6 +89,25 @@ class Acts(Relations):
         """A force against the rate at which the distance of two places changes."""
         return self.spring(*sides, damping=damping, ends=ends)
 
+    def central(self, *sides: Any, energy: Any, ends: Any = None) -> Acting:
+        """A potential of the distance of two places, which nothing is drawn for.
+
+        Parameters
+        ----------
+        *sides : (name,) part, part
+        energy : function of the distance
+            U(r) as an expression: ``lambda r: -G*m1*m2/r``.
+        ends : (place, place), optional
+            In space at the start; the centres of mass if not given.
+        """
+        name, a, b = self._sides("central", sides)
+        at = self._ends(name, a, b, ends)
+        law = forces.law(energy, LENGTH)
+        _check_law(name, law, {LENGTH, t})
+        return self._acting(
+            Acting(name, self._length(name, a, b, at), law, None, (), (), "central")
+        )
+
     def _length(self, name: str, a: Part, b: Part, at: np.ndarray) -> Measure:
         what = f"force {name}"
         return Measure("length", a, b, np.concatenate([a.on(at[0], what), b.on(at[1], what)]))

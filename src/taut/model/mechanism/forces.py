@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from taut.model.mechanism.joints import Joint
 
 LENGTH, RATE = sp.symbols("length rate", real=True)
+_text = lru_cache(maxsize=256)(sp.srepr)  # springs are many and their laws few
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,12 +120,12 @@ class Acting:
         m, found = self.measure.counted, []
         indices, values = [*m.a.indices, *m.b.indices], [*m.values, *self.values]
         if self.energy is not None:
-            key = (*m.key, sp.srepr(self.energy))
+            key = (*m.key, _text(self.energy))
             found.append(Piece("lagrangian", key, self._potential, indices, values))
         if self.pull is not None:
             more = [x for x in self.others if x[1] not in indices]
             places = [(s, r, indices.index(i)) for s, i, r in self.others if i in indices]
-            key = (*m.key, sp.srepr(self.pull), tuple(places), tuple(s.name for s, _, _ in more))
+            key = (*m.key, _text(self.pull), tuple(places), tuple(s.name for s, _, _ in more))
             indices = [*indices, *(i for _, i, _ in more)]
             found.append(Piece("force", key, lambda: self._force(places, more), indices, values))
         return found
@@ -193,7 +195,7 @@ class Load:
         indices = [*self.part.indices, *(i for _, i, _ in self.others)]
         numbers = all(e.is_number for e in self.given)
         given = [float(e) for e in self.given] if numbers else []
-        law = "numbers" if numbers else sp.srepr(self.given)
+        law = "numbers" if numbers else sp.srepr(self._local(Side(self.part.shape, "a")))
         names = tuple(s.name for s, _, _ in self.others)
         key = ("load", self.part.shape.name, self.torque, self.follower, law, names)
         kind = "lagrangian" if self.potential else "force"

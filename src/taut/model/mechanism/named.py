@@ -14,6 +14,9 @@ from taut.model.mechanism.parts import Part, direction, vector
 from taut.model.mechanism.shapes import GROUND
 
 
+PULLING = ("spring", "rope", "central")
+
+
 class Named:
     """What a mechanism has, and how it is found and added; `Mechanism` and its verbs are this."""
 
@@ -24,6 +27,7 @@ class Named:
         self.joints: dict[str, Joint] = {}
         self.forces: dict[str, forces.Force] = {}
         self.size = 0
+        self.numbers: dict[str, int] = {}  # of coordinates, by their names
 
     def __getitem__(self, name: str) -> Any:
         for group in (self.parts, self.joints, self.forces):
@@ -55,6 +59,8 @@ class Named:
     def _added(self, part: Part, looks: dict[str, Any]) -> Part:
         part.first, part.looks = self.size, looks
         self.parts[part.name] = part
+        for k, coordinate in enumerate(part.shape.names(part.name)):
+            self.numbers[coordinate] = self.size + k
         self.size += part.shape.size
         return part
 
@@ -80,7 +86,7 @@ class Named:
         if len(given) == 3:
             name, given = self._new(given[0]), given[1:]
         else:
-            name = self._free("joint")
+            name = self._free("force" if kind in PULLING else "joint")
         if len(given) != 2:
             raise ModelError(
                 f"a {kind} holds two parts together",

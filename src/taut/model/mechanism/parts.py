@@ -68,8 +68,9 @@ class Part:
 
     @property
     def extents(self) -> np.ndarray:
-        """Eᵢ = (J₁ + J₂ + J₃)/2 − Jᵢ."""
-        return self.inertia.sum() / 2 - self.inertia
+        """Eᵢ = (J₁ + J₂ + J₃)/2 − Jᵢ, as short decimals where the moments are."""
+        half = float(self.inertia.sum()) / 2
+        return np.round(half - self.inertia, 15 - int(np.floor(np.log10(half))) if half > 0 else 0)
 
     @property
     def masses(self) -> list[float]:

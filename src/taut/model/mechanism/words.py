@@ -13,6 +13,7 @@ from taut.model.symbols import scalar, t
 
 TURNING = ("revolute", "cylindrical", "screw", "rolling")
 SLIDING = ("prismatic", "cylindrical")
+DOT = "_dot"  # what the name of a rate ends in
 
 
 class Words(Named):
@@ -39,20 +40,22 @@ class Words(Named):
         held = self._part(part)
         names = held.shape.names(held.name)
         q = tuple(sp.Symbol(name, real=True) for name in names)
-        return q, tuple(sp.Symbol(f"{name}_dot", real=True) for name in names)
+        return q, tuple(sp.Symbol(name + DOT, real=True) for name in names)
 
     def _read(self, given: Any, name: str, *own: sp.Symbol) -> sp.Expr:
         """An expression in the symbols of the mechanism, known by their names."""
         read = self._in_coordinates(scalar(given, f"force {name}"))
         known = {s.name: s for s in (t, *own)}
-        for part in self.parts.values():
-            for group in self.symbols(part):
-                known |= {s.name: s for s in group}
         table = {}
         for symbol in read.free_symbols:
-            if symbol.name not in known:
-                raise UnknownName("coordinate", symbol.name, known, f"in {name}")
-            table[symbol] = known[symbol.name]
+            word = symbol.name
+            if word in known:
+                table[symbol] = known[word]
+            elif word in self.numbers or word.removesuffix(DOT) in self.numbers:
+                table[symbol] = sp.Symbol(word, real=True)
+            else:
+                words = [*known, *self.numbers, *(x + DOT for x in self.numbers)]
+                raise UnknownName("coordinate", word, words, f"in {name}")
         return read.xreplace(table)
 
     def _in_coordinates(self, read: sp.Expr) -> sp.Expr:
@@ -82,13 +85,12 @@ class Words(Named):
 
     def _used(self, expressions: Any) -> list[tuple[sp.Symbol, int, sp.Symbol]]:
         """Coordinates that expressions depend on, or on whose rates: symbol, number, rate."""
-        free = set().union(*(e.free_symbols for e in expressions))
-        found = []
-        for part in self.parts.values():
-            for i, (q, v) in enumerate(zip(*self.symbols(part), strict=True)):
-                if q in free or v in free:
-                    found.append((q, part.first + i, v))
-        return found
+        free = {s.name for e in expressions for s in e.free_symbols}
+        names = {x if x in self.numbers else x.removesuffix(DOT) for x in free} & set(self.numbers)
+        return [
+            (sp.Symbol(x, real=True), self.numbers[x], sp.Symbol(x + DOT, real=True))
+            for x in sorted(names, key=self.numbers.__getitem__)
+        ]
 
 
 def motions(kind: str) -> tuple[str, ...]:
