@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 PICTURES = (".png", ".svg", ".pdf")
 FILMS = (".mp4", ".webm", ".mov", ".gif")
 KINDS = (".html", *PICTURES, *FILMS, ".csv", ".json", ".zarr")
+MANY = 12  # names that are listed in full
 RIVALS = {
     "ZG time element": "time-element",
     "projected symplectic Euler": "projected-symplectic-euler",
@@ -306,17 +307,19 @@ def table(rows: Iterable[Sequence[str]], head: bool = False) -> str:
 
 def _described(given: Problem) -> str:
     """All about a problem."""
+    from taut import problems
+
     system = given.system
     values = {**system.parameters, **given.parameters}
+    sizes = ", ".join(f"{name} = {x:g}" for name, x in problems.sizes(given.name).items())
     rows = [
-        ("coordinates", ", ".join(s.name for s in system.coordinates)),
-        ("constraints", ", ".join(system.constraint_names) or "none"),
+        *_made_of(given),
+        *([("built with", sizes)] if sizes else []),
         (
             "parameters",
             ", ".join(f"{k} = {v:g}" for k, v in values.items() if v is not None) or "none",
         ),
-        ("q0", _vector(given.q0)),
-        ("v0", _vector(given.v0) + (" (projected)" if given.project else "")),
+        *_begins(given),
         ("step, duration", f"{given.step:g}, {given.duration:g}"),
         ("closed form", "yes" if given.exact is not None else "no"),
         ("source", given.source),
@@ -327,6 +330,38 @@ def _described(given: Problem) -> str:
     for fact in given.facts:
         lines += [f"  {fact.what}{_fact(fact)}", f"    {fact.source}"]
     return "\n".join(lines)
+
+
+def _made_of(given: Problem) -> list[tuple[str, str]]:
+    """Coordinates and constraints, or parts and joints, by name."""
+    system, mechanism = given.system, given.mechanism
+    if mechanism is None:
+        return [
+            ("coordinates", _some(s.name for s in system.coordinates)),
+            ("constraints", _some(system.constraint_names) or "none"),
+        ]
+    return [
+        ("parts", _some(mechanism.parts)),
+        ("joints", _some(mechanism.joints) or "none"),
+        ("forces", _some(mechanism.forces) or "none"),
+        ("coordinates", f"{system.n}, with {system.c} constraints"),
+    ]
+
+
+def _begins(given: Problem) -> list[tuple[str, str]]:
+    """The start, where it can be read."""
+    if given.mechanism is not None:
+        return [("start", "as it is put together")]
+    projected = " (projected)" if given.project else ""
+    return [("q0", _vector(given.q0)), ("v0", _vector(given.v0) + projected)]
+
+
+def _some(names: Iterable[str]) -> str:
+    """Names, the first ones if they are many."""
+    listed = list(names)
+    if len(listed) <= MANY:
+        return ", ".join(listed)
+    return ", ".join([*listed[:3], "…", listed[-1]]) + f" ({len(listed)})"
 
 
 def _fact(fact: Fact) -> str:
@@ -345,42 +380,15 @@ def _against(given: Problem, run: Trajectory) -> Iterable[tuple[str, str, str]]:
     """How far the run is from each fact and from the closed form."""
     import numpy as np
 
+    from taut.problems.gaps import gap
+
     for fact in given.facts:
-        gap = _gap(fact, run)
-        if gap is not None:
-            yield fact.what, f"off by {gap:.1e}", fact.source
+        off = gap(fact, run)
+        if off is not None:
+            yield fact.what, f"off by {off:.1e}", fact.source
     if given.exact is not None:
-        gap = float(np.abs(run.q - given.exact(run.t)[0]).max())
-        yield "closed form, largest error of a coordinate", f"off by {gap:.1e}", given.source
-
-
-def _gap(fact: Fact, run: Trajectory) -> float | None:
-    import numpy as np
-
-    if fact.raw:
-        return None
-    if fact.quantity is not None:
-        return float(np.abs(run.evaluate(fact.quantity) - fact.value).max())
-    if fact.t is None and fact.energy is not None and run.system.conservative:
-        return float(np.abs(run.energy - fact.energy).max())  # of the whole run
-    row = 0 if fact.t is None else int(np.abs(run.t - fact.t).argmin())
-    if fact.t is not None and abs(run.t[row] - fact.t) > 1e-9 * max(1.0, abs(fact.t)):
-        between = run.t[0] <= fact.t <= run.t[-1] and fact.multipliers is None
-        if not between or fact.energy is not None:
-            return None
-        there = run.at(fact.t)
-        gaps = [
-            np.abs(getattr(there, name) - np.asarray(value)).max()
-            for name in ("q", "v", "p")
-            if (value := getattr(fact, name)) is not None
-        ]
-        return float(max(gaps)) if gaps else None
-    gaps = [
-        np.abs(np.asarray(getattr(run, name)[row]) - np.asarray(value)).max()
-        for name in ("q", "v", "p", "multipliers", "energy")
-        if (value := getattr(fact, name)) is not None
-    ]
-    return float(max(gaps)) if gaps else None
+        off = float(np.abs(run.q - given.exact(run.t)[0]).max())
+        yield "closed form, largest error of a coordinate", f"off by {off:.1e}", given.source
 
 
 def _tell(what: str, files: Iterable[Path]) -> None:

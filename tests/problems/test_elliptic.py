@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 
 from taut.problems.elliptic import (
-    _third_kind,
     full_turn,
     over_the_top,
     plane_angle,
     plane_period,
     spherical_height,
     spherical_motion,
+    third_kind,
 )
 
 
@@ -60,9 +60,9 @@ def test_over_the_top_is_the_jacobi_solution(rate, turns):
 
 @pytest.mark.parametrize("n", [0.9, 0.3, -0.5, -40.0])
 @pytest.mark.parametrize("amplitude", [-7.0, -1.0, 0.0, 0.5, 1.5, 1.6, 3.2, 40.0])
-def test_third_kind_is_mpmaths_for_every_amplitude(n, amplitude):
+def testthird_kind_is_mpmaths_for_every_amplitude(n, amplitude):
     expected = mp.ellippi(mp.mpf(n), mp.mpf(amplitude), mp.mpf(0.3))
-    found = _third_kind(n, np.asarray(amplitude), 0.3)
+    found = third_kind(n, np.asarray(amplitude), 0.3)
     assert float(found) == pytest.approx(float(mp.re(expected)), rel=1e-13, abs=1e-15)
 
 

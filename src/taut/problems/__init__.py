@@ -35,13 +35,40 @@ PROBLEMS: dict[str, str] = {
     "kepler-sphere": "kepler_sphere:kepler_sphere",
     "fpu": "fpu:fpu",
     "chain": "chain:chain",
+    "iftomm-a01": "iftomm_a01:iftomm_a01",
     "iftomm-a02": "iftomm_a02:iftomm_a02",
+    "fekete": "fekete:fekete",
+    "gni-rigid-body": "gni_rigid_body:gni_rigid_body",
+    "dzhanibekov": "dzhanibekov:dzhanibekov",
+    "spatial-four-bar": "spatial_four_bar:spatial_four_bar",
+    "bennett": "bennett:bennett",
+    "cloth": "cloth:cloth",
+    "body-chain": "body_chain:body_chain",
 }
 
 
 def names() -> list[str]:
     """The names of all problems."""
     return list(PROBLEMS)
+
+
+def sizes(name: str) -> dict[str, float]:
+    """What a problem is built from and may be given other numbers of: links, points, windows.
+
+    Examples
+    --------
+    >>> from taut import problems
+    >>> problems.sizes("fekete")
+    {'points': 20}
+    """
+    return {key: given.default for key, given in signature(_builder(name)).parameters.items()}
+
+
+def _builder(name: str) -> Any:
+    if name not in PROBLEMS:
+        raise UnknownName("problem", name, PROBLEMS)
+    module, function = PROBLEMS[name].split(":")
+    return getattr(import_module(f"{__name__}.{module}"), function)
 
 
 def problem(name: str, **parameters: float) -> Problem:
@@ -64,12 +91,8 @@ def problem(name: str, **parameters: float) -> Problem:
     >>> problems.problem("pendulum", g=1.62).parameters
     {'g': 1.62}
     """
-    if name not in PROBLEMS:
-        raise UnknownName("problem", name, PROBLEMS)
-    module, function = PROBLEMS[name].split(":")
-    build = getattr(import_module(f"{__name__}.{module}"), function)
-    parts = {key: parameters.pop(key) for key in signature(build).parameters if key in parameters}
-    found: Problem = build(**parts)
+    parts = {key: parameters.pop(key) for key in sizes(name) if key in parameters}
+    found: Problem = _builder(name)(**parts)
     return found.changed(**parameters) if parameters else found
 
 
@@ -79,4 +102,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = ["PROBLEMS", "Fact", "Problem", "names", "problem"]
+__all__ = ["PROBLEMS", "Fact", "Problem", "names", "problem", "sizes"]

@@ -48,7 +48,7 @@ def plane_angle(t: Any, cosine: float, gravity: float) -> tuple[np.ndarray, np.n
 
 
 def full_turn(rate: float, gravity: float) -> float:
-    """Time 2 K(m)/ω of a turn of a pendulum that stands upright and is pushed; see `over_the_top`."""
+    """Time 2 K(m)/ω of a turn of a pendulum that is pushed when upright; see `over_the_top`."""
     square = rate**2 / 4.0 + gravity
     return 2.0 * float(ellipkm1(rate**2 / (4.0 * square))) / square**0.5
 
@@ -115,8 +115,8 @@ def spherical_motion(q0: Sequence[float], v0: Sequence[float], gravity: float) -
     axes = np.array([start[:2] / radius, velocity[:2] / speed])
 
     def azimuth(amplitude: np.ndarray) -> np.ndarray:
-        below = _third_kind(-span / low, amplitude, swing.m) / low
-        above = _third_kind(span / (2.0 - low), amplitude, swing.m) / (2.0 - low)
+        below = third_kind(-span / low, amplitude, swing.m) / low
+        above = third_kind(span / (2.0 - low), amplitude, swing.m) / (2.0 - low)
         return spin / (2.0 * swing.rate) * (below + above)
 
     def motion(t: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -141,7 +141,7 @@ def _on_circle(angle: np.ndarray, axes: np.ndarray) -> tuple[np.ndarray, np.ndar
     return cos * axes[0] + sin * axes[1], cos * axes[1] - sin * axes[0]
 
 
-def _third_kind(n: float, amplitude: np.ndarray, m: float) -> np.ndarray:
+def third_kind(n: float, amplitude: np.ndarray, m: float) -> np.ndarray:
     """Π(n; φ | m) = ∫₀^φ dϑ / ((1 − n sin²ϑ) √(1 − m sin²ϑ)), for every φ."""
     turns = np.round(amplitude / np.pi)
     rest = amplitude - turns * np.pi
