@@ -7,8 +7,7 @@ and b, twists α and β of the hinges at their ends, and
     sin α/a = sin β/b,
 
 it does (Bennett 1903): three equations are redundant, in every configuration.  With the angles θᵢ
-at
-the hinges, in the convention of Denavit and Hartenberg (x along the bar, z along the hinge),
+at the hinges, in the convention of Denavit and Hartenberg (x along the bar, z along the hinge),
 
     θ₁ + θ₃ = θ₂ + θ₄ = 2π,      tan(θ₁/2) tan(θ₂/2) = sin((β + α)/2)/sin((β − α)/2).
 

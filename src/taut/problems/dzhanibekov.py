@@ -3,8 +3,7 @@
 Moments of inertia I₁ < I₂ < I₃ about the principal axes; the body flies on, with the angular
 velocity (0, Ω, ε) in its own axes at the start, which are then the axes of space.  Energy and
 angular momentum are kept: 2 E = I₂ Ω² + I₃ ε², L² = I₂² Ω² + I₃² ε² > 2 E I₂.  Euler's equations
-are
-solved by
+are solved by
 
     ω₁ = −a₁ cn u,   ω₂ = −a₂ sn u,   ω₃ = a₃ dn u,      u = r t − K(m),
 
@@ -15,8 +14,7 @@ solved by
 For small ε it spins steadily about its middle axis, and every 2 K(m)/r turns over: ω₂ = ±Ω.
 
 The rotation follows from n = (I₁ω₁, I₂ω₂, I₃ω₃)/L, the direction of L in the body's axes.  The
-angle
-φ by which the body has turned about L, seen at its third axis, grows by
+angle φ by which the body has turned about L, seen at its third axis, grows by
 
     φ̇ = L (n₁²/I₁ + n₂²/I₂)/(n₁² + n₂²) = L (c₀ + c₁/(1 − ν sn² u)),
 

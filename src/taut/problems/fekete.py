@@ -6,15 +6,13 @@ pair, and are slowed down by −α ṗ, α = 1/2:
     p̈ᵢ = Σⱼ (pᵢ − pⱼ)/|pᵢ − pⱼ|² − α ṗᵢ − 2 λᵢ pᵢ,      |pᵢ|² − 1 = 0,
 
 from rest.  By t = 1000 they rest.  There the force on each point is radial; multiplied by pᵢ and
-with
-pᵢ·(pᵢ − pⱼ) = |pᵢ − pⱼ|²/2 it gives
+with pᵢ·(pᵢ − pⱼ) = |pᵢ − pⱼ|²/2 it gives
 
     λᵢ = (N − 1)/4,      p̈ᵢ = 0,
 
 the same for all.  The test set writes +2 λ pᵢ, so its λ is −(N − 1)/4.  Where the points rest
-depends
-on the way there, since every rotation of a rest is a rest: the published positions are met only by
-what is accurate from the beginning.  Angular momentum is zero at all times.
+depends on the way there, since every rotation of a rest is a rest: the published positions are met
+only by what is accurate from the beginning.  Angular momentum is zero at all times.
 
 Twenty points start from the rings of the test set, any other number from a spiral that spreads them
 over the sphere.

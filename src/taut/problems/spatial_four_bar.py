@@ -14,8 +14,7 @@ follow from (B − A)·(Ḃ − Ȧ) = 0.
 
 Here a = 0.5, b = 1, l = 1.5, P = (1, 0.8, 0); every bar is of mass 1 per length, crank and rocker
 are w = 0.1 thick; g = 9.81 along −z.  From θ = 0 with θ̇ = 6 the crank goes round.  With θ alone
-the
-energy is ½ J(θ) θ̇² + U(θ), and the motion a quadrature (`taut.problems.turning`).
+the energy is ½ J(θ) θ̇² + U(θ), and the motion a quadrature (`taut.problems.turning`).
 
 Source: Hartenberg & Denavit 1964, chapter 12; the motion is a quadrature.
 """
