@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         noether,
         special_values,
     )
+    from taut.lie.angles import rotation
     from taut.march.dense import States
     from taut.march.events import Event
     from taut.march.field_trajectory import FieldTrajectory
@@ -106,6 +107,7 @@ _ROOMS = {
         "Projected", "Rattle", "SymplecticEuler", "SymplecticRK", "TimeElement", "register",
     ),
     "taut.show.compare": ("Comparison", "compare"),
+    "taut.lie.angles": ("rotation",),
     "taut.laws": (
         "Law", "Laws", "Symmetries", "absorbed", "casimirs", "conserved", "hojman",
         "lie_symmetries", "noether", "special_values",
@@ -143,7 +145,8 @@ __all__ = [
     "SymplecticEuler", "SymplecticRK", "System", "TautError", "Term", "TimeElement",
     "Trajectory", "Tube", "UnknownName", "UnstableStep", "Variational", "__version__",
     "absorbed", "casimirs", "compare", "conserved", "coordinates", "equilibrium", "hojman",
-    "lie_symmetries", "load", "modes", "momenta", "noether", "register", "s", "simulate",
+    "lie_symmetries", "load", "modes", "momenta", "noether", "register", "rotation", "s",
+    "simulate",
     "special_values", "t", "velocities",
 ]  # fmt: skip
 

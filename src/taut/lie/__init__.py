@@ -6,6 +6,7 @@ log, Cayley's maps, adjoint maps and tangents, of arrays.  Both have products.
 """
 
 from taut.lie.algebras import Algebra
+from taut.lie.angles import euler, rotation
 from taut.lie.group import Group
 from taut.lie.known import abelian, algebra, se2, se3, so3
 from taut.lie.motions import SE3
@@ -16,5 +17,5 @@ from taut.lie.rotations import SO3
 __all__ = [
     "Algebra", "abelian", "algebra", "se2", "se3", "so3",
     "Group", "SE2", "SE3", "SO3", "translations",
-    "product",
+    "product", "euler", "rotation",
 ]  # fmt: skip

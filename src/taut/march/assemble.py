@@ -60,6 +60,11 @@ class Assembly(Sheet):
     redundant: dict[str, int]
     moved: dict[str, float]
 
+    @property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """Parts that joints or forces connect, the ground first where they hold on to it."""
+        return connected(self.mechanism)
+
     def title(self) -> str:
         """One line."""
         return f"{self.mechanism!r}: {counted(self.freedom, 'degree', 'degrees')} of freedom"
@@ -69,12 +74,16 @@ class Assembly(Sheet):
         far = max(self.moved, key=lambda name: self.moved[name])
         most = self.moved[far]
         extra = ", ".join(f"{name} ({rows})" for name, rows in self.redundant.items())
-        return [
+        rows = [
             ("coordinates", str(self.system.n)),
             ("constraints", str(self.system.c)),
             ("redundant", extra or "none"),
             ("moved most", f"{far}, by {most:.3g}" if most > 0 else "nothing"),
         ]
+        groups = self.groups
+        if len(groups) > 1:
+            rows.append(("not connected", "; ".join(", ".join(group) for group in groups)))
+        return rows
 
 
 def assemble(mechanism: Mechanism, q0: Any = None, v0: Any = None) -> Assembly:
@@ -97,6 +106,38 @@ def assemble(mechanism: Mechanism, q0: Any = None, v0: Any = None) -> Assembly:
     return Assembly(
         mechanism, system, q, v, system.n - len(keep), _owners(mechanism, dropped), moved
     )
+
+
+def connected(mechanism: Mechanism) -> tuple[tuple[str, ...], ...]:
+    """Groups of parts that joints or forces connect; what holds on to the ground is one group."""
+    names = ["ground", *mechanism.parts]
+    leader = {name: name for name in names}
+
+    def lead(name: str) -> str:
+        while leader[name] != name:
+            leader[name] = name = leader[leader[name]]
+        return name
+
+    for pieces in _touched(mechanism):
+        first, *rest = pieces
+        for name in rest:
+            leader[lead(name)] = lead(first)
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(lead(name), []).append(name)
+    return tuple(tuple(group) for group in groups.values() if group != ["ground"])
+
+
+def _touched(mechanism: Mechanism) -> list[list[str]]:
+    """Names of the parts that each joint and each force holds on to."""
+    owner = {i: part.name for part in mechanism.parts.values() for i in part.indices}
+    found = []
+    for held in (*mechanism.joints.values(), *mechanism.forces.values()):
+        sides = getattr(held, "measure", held)
+        ends = (getattr(sides, "a", None), getattr(sides, "b", None))
+        inside = sorted({owner[i] for piece in held.pieces for i in piece.indices})
+        found.append([*(["ground"] if mechanism.ground in ends else []), *inside])
+    return [names for names in found if names]
 
 
 def _owners(mechanism: Mechanism, rows: list[str]) -> dict[str, int]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from taut.errors import ModelError, UnknownName
-from taut.lie import SO3
+from taut.lie import SO3, euler
 from taut.model.mechanism.shapes import PLATE, POINT, ROD
 
 if TYPE_CHECKING:
@@ -102,6 +102,16 @@ class PartView:
         signs = np.sign(np.sum(found[..., 1:, :] * found[..., :-1, :], axis=-1))
         flips = np.cumprod(np.where(signs < 0, -1.0, 1.0), axis=-1)
         found[..., 1:, :] *= flips[..., None]
+        return found
+
+    def euler(self, axes: str = "zxz") -> np.ndarray:
+        """Angles of the rotation about axes that turn with the body, shape (N, 3).
+
+        The first and the third are continuous along the run, see `taut.rotation` for the axes.
+        """
+        found = euler(self.rotation, axes)
+        for k in (0, 2):
+            found[..., k] = np.unwrap(found[..., k], axis=-1)
         return found
 
     @cached_property

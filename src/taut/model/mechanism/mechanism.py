@@ -60,6 +60,7 @@ class Mechanism(Acts):
         rotation: Any = None,
         velocity: Any = (0.0, 0.0, 0.0),
         angular_velocity: Any = (0.0, 0.0, 0.0),
+        body_angular_velocity: Any = None,
         **looks: Any,
     ) -> Part:
         """A rigid body.
@@ -74,11 +75,17 @@ class Mechanism(Acts):
         at : (3,) array_like
             The centre of mass.
         rotation : (3, 3) or (4,) array_like, optional
-            Of the body's axes: a matrix, whose columns they are, or a unit quaternion (w, x, y, z).
+            Of the body's axes: a matrix, whose columns they are, or a unit quaternion (w, x, y, z);
+            `taut.rotation` makes one of Euler's angles.
         velocity, angular_velocity : (3,) array_like
             In space.
+        body_angular_velocity : (3,) array_like, optional
+            In the body's own axes, instead of `angular_velocity`.
         """
-        made = parts.body(self._new(name), mass, inertia, at, rotation, velocity, angular_velocity)
+        made = parts.body(
+            self._new(name), mass, inertia, at, rotation, velocity, angular_velocity,
+            body_angular_velocity,
+        )  # fmt: skip
         return self._added(made, looks)
 
     # ---- joints ------------------------------------------------------------------------------

@@ -143,16 +143,32 @@ def point(name: str, mass: Any, at: Any, velocity: Any) -> Part:
 
 
 def body(
-    name: str, mass: Any, inertia: Any, at: Any, rotation: Any, velocity: Any, spin: Any
+    name: str,
+    mass: Any,
+    inertia: Any,
+    at: Any,
+    rotation: Any,
+    velocity: Any,
+    spin: Any,
+    body_spin: Any = None,
 ) -> Part:
     """A rigid body; thin rods and plates are recognised by their inertia."""
     where = f"body {name}"
+    turned = rotation_of(where, rotation)
+    omega = vector(f"the angular velocity of {where}", spin)
+    if body_spin is not None:
+        if omega.any():
+            raise ModelError(
+                f"two angular velocities of {where}",
+                expected="angular_velocity in space, or body_angular_velocity in its own axes",
+            )
+        omega = turned @ vector(f"the angular velocity of {where}", body_spin)
     moments, axes = principal(where, inertia)
     shape, moments, axes = _shaped(moments, axes)
     return Part(
         name, shape, weight(where, mass), moments, axes,
         vector(f"the place of {where}", at), vector(f"the velocity of {where}", velocity),
-        rotation_of(where, rotation), vector(f"the angular velocity of {where}", spin),
+        turned, omega,
     )  # fmt: skip
 
 
@@ -260,13 +276,21 @@ def rotation_of(where: str, given: Any) -> np.ndarray:
             received=repr(given)[:80],
         ) from error
     if found.shape == (4,):
+        length = float(np.linalg.norm(found))
+        if not abs(length - 1) <= UNIT:
+            raise ModelError(
+                f"the quaternion of {where} is no rotation",
+                expected="w² + x² + y² + z² = 1",
+                received=f"length {length:.6g}",
+                remedy="divide it by its length",
+            )
         return SO3.from_quaternion(found)
     if found.shape != (3, 3):
         raise InputError(
             f"the rotation of {where} has the wrong shape",
             expected="a 3 × 3 rotation, or a quaternion (w, x, y, z)",
             received=f"shape {found.shape}",
-            remedy='taut.rotation(angles, "zxz") makes one of angles',
+            remedy='taut.rotation((α, β, γ), "zxz") makes one of angles',
         )
-    SO3.check(found)
+    SO3.check(found, f"the rotation of {where}")
     return found
