@@ -13,8 +13,8 @@ have the right length.  It is at rest, with the energy Σ m g z.
 There are 2 N (N − 1) rods for 3 (N² − 4) coordinates.  They are independent unless a set of pulls
 is in balance by itself: along a row that is held at both ends and pulled straight, or in a mesh
 that is pulled flat.  So the corners are nearer to each other than rows are long.  Held at two
-corners only, meshes below them are pulled flat with a jerk as the cloth falls.  With diagonals it would
-not be a cloth but a shell: more rods than coordinates, and rigid.
+corners only, meshes below them are pulled flat with a jerk as the cloth falls.  With diagonals it
+would not be a cloth but a shell: more rods than coordinates, and rigid.
 
 The cloth is its own mirror image in both planes half-way between the corners, and stays so.
 
