@@ -13,7 +13,6 @@ from taut.model.mechanism.library import Piece
 from taut.model.mechanism.parts import Part, direction, vector
 from taut.model.mechanism.shapes import GROUND
 
-
 PULLING = ("spring", "rope", "central")
 
 
