@@ -36,7 +36,7 @@ if __name__ == "__main__":
         u, w = np.mgrid[0 : 2 * np.pi : 25j, 0 : np.pi : 13j]
         sphere = np.cos(u) * np.sin(w), np.sin(u) * np.sin(w), np.cos(w)
         left.plot_wireframe(*sphere, lw=0.2, color="0.7")
-        left.set_box_aspect((1, 1, 1))
+        left.set_box_aspect((1, 1, 1), zoom=1.6)
         left.set_axis_off()
         for method, steps in (("rattle", (0.2, 0.1)), ("composition-8", (0.4, 0.2))):
             right.loglog(steps, [missed(method, h) for h in steps], "o-", label=method)

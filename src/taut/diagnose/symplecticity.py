@@ -98,11 +98,19 @@ def gradients_of(shop: Workshop, q, v, p, t: float, par) -> sparse.csr_matrix:
     hq = m.derivative("hidden", "q", t, par, q=q, v=v)
     hv = m.derivative("hidden", "v", t, par, q=q, v=v)
     # φ(q, p) = hidden(q, v(q, p)) with dv = −lv⁻¹ (lq dq + lp dp)
-    adjoint = sparse.csr_matrix(splu(sparse.csc_matrix(lv.T)).solve(hv.T.toarray()).T)
+    adjoint = _divided(hv, sparse.csc_matrix(lv))
     blocks = [[g, sparse.csr_matrix((m.c, n))], [hq - adjoint @ lq, -(adjoint @ lp)]]
     rows = sparse.csr_matrix(sparse.bmat(blocks))
     sizes = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel()).clip(1e-300)
     return sparse.csr_matrix(sparse.diags(1.0 / sizes) @ rows)
+
+
+def _divided(rows: sparse.csr_matrix, by: sparse.csc_matrix) -> sparse.csr_matrix:
+    """Rows times the inverse of a matrix, which is diagonal where the masses are."""
+    diagonal = by.diagonal()
+    if np.all(diagonal != 0) and (by - sparse.diags(diagonal)).count_nonzero() == 0:
+        return sparse.csr_matrix(rows @ sparse.diags(1.0 / diagonal))
+    return sparse.csr_matrix(splu(by.T.tocsc()).solve(rows.T.toarray()).T)
 
 
 def tangent_basis(gradients: sparse.csr_matrix) -> np.ndarray:

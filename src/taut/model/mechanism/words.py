@@ -45,16 +45,17 @@ class Words(Named):
     def _read(self, given: Any, name: str, *own: sp.Symbol) -> sp.Expr:
         """An expression in the symbols of the mechanism, known by their names."""
         read = self._in_coordinates(scalar(given, f"force {name}"))
-        table, given = {}, {s.name: s for s in (t, *own)}
+        known = {s.name: s for s in (t, *own)}
+        table = {}
         for symbol in read.free_symbols:
             word = symbol.name
-            if word in given:
-                table[symbol] = given[word]
+            if word in known:
+                table[symbol] = known[word]
             elif word in self.numbers or word.removesuffix(DOT) in self.numbers:
                 table[symbol] = sp.Symbol(word, real=True)
             else:
-                known = [*given, *self.numbers, *(x + DOT for x in self.numbers)]
-                raise UnknownName("coordinate", word, known, f"in {name}")
+                words = [*known, *self.numbers, *(x + DOT for x in self.numbers)]
+                raise UnknownName("coordinate", word, words, f"in {name}")
         return read.xreplace(table)
 
     def _in_coordinates(self, read: sp.Expr) -> sp.Expr:
@@ -85,10 +86,10 @@ class Words(Named):
     def _used(self, expressions: Any) -> list[tuple[sp.Symbol, int, sp.Symbol]]:
         """Coordinates that expressions depend on, or on whose rates: symbol, number, rate."""
         free = {s.name for e in expressions for s in e.free_symbols}
-        names = {x if x in self.numbers else x.removesuffix(DOT) for x in free}
+        names = {x if x in self.numbers else x.removesuffix(DOT) for x in free} & set(self.numbers)
         return [
             (sp.Symbol(x, real=True), self.numbers[x], sp.Symbol(x + DOT, real=True))
-            for x in sorted(names & self.numbers.keys(), key=self.numbers.__getitem__)
+            for x in sorted(names, key=self.numbers.__getitem__)
         ]
 
 
