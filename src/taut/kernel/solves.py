@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
+from taut.kernel import guesses
 from taut.kernel.condense import LAST, Elimination, eliminated, elimination_order
 from taut.kernel.contributions import SX, Contribution, LocalVectors, Places
 from taut.kernel.frames import FrameElimination, frame_of
 from taut.kernel.groups import GroupType
 from taut.kernel.machine import Stage
-from taut.kernel.newtons import HISTORY
 from taut.kernel.outer import Outer
 from taut.kernel.passes import Pass
 from taut.kernel.plan import SolvePlan
@@ -94,7 +94,7 @@ class SolveStage:
             linear=self.linear,
             curved=any(part.curved for part in self.parts),
         )
-        return stage, 0 if self.linear else HISTORY * self.total
+        return stage, 0 if self.linear else guesses.room(self.total)
 
     # ---- what is eliminated in groups --------------------------------------------------------
 
