@@ -11,6 +11,7 @@ PRECISION = "<!-- pasted by benchmarks/work_precision.py --paste -->"
 CORRECTIONS = "<!-- pasted by benchmarks/corrections.py --paste -->"
 FACTORS = "<!-- pasted by benchmarks/kept_factors.py --paste -->"
 BEAMS = "<!-- pasted by benchmarks/beams.py --paste -->"
+MECHANISMS = "<!-- pasted by benchmarks/mechanisms.py --paste -->"
 SAME, BARE = "C doing the same work", "bare C"
 # The words of the README's tables, in the order in which they are exchanged.
 CHINESE = {
@@ -64,6 +65,11 @@ def factors_into_the_docs(printed):
 def beams_into_the_docs(printed):
     """What the beams' benchmark printed."""
     replace(ROOT / "docs" / "benchmarks.md", f"```text\n{printed.rstrip()}\n```", BEAMS)
+
+
+def mechanisms_into_the_docs(printed):
+    """What the chains' benchmark printed."""
+    replace(ROOT / "docs" / "benchmarks.md", f"```text\n{printed.rstrip()}\n```", MECHANISMS)
 
 
 def replace(page, text, begin=BEGIN):

@@ -3,6 +3,7 @@
 `python benchmarks/probe.py import`   prints the seconds `import taut` takes
 `python benchmarks/probe.py compile`  prints the seconds from System to the first compiled step
 `python benchmarks/probe.py result`   prints a first result; the caller takes the time
+`python benchmarks/probe.py chain points 100`  prints the seconds from a Mechanism to its first step
 """
 
 from __future__ import annotations
@@ -51,7 +52,23 @@ def first_result():
     return float(run.energy[-1])
 
 
-PROBES = {"import": import_seconds, "compile": compile_seconds, "result": first_result}
+def chain_seconds(kind, links):
+    """Seconds from a Mechanism to its first step; what serves every model is there already."""
+    from chains import Chain, Taut
+
+    Taut(Chain(40, "points" if kind == "bodies" else "bodies")).march(1)
+    chain = Taut(Chain(int(links), kind))
+    began = time.perf_counter()
+    chain.march(1)
+    return time.perf_counter() - began
+
+
+PROBES = {
+    "import": import_seconds,
+    "compile": compile_seconds,
+    "result": first_result,
+    "chain": chain_seconds,
+}
 
 if __name__ == "__main__":
-    print(PROBES[sys.argv[1]](), flush=True)
+    print(PROBES[sys.argv[1]](*sys.argv[2:]), flush=True)

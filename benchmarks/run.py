@@ -2,8 +2,8 @@
 
 Here every time is the best of several repeats, and what is compared is measured in turns, so that
 other work on the machine falls on all alike. Work against precision follows (`work_precision.py`,
-which also runs alone), then what corrections cost, what kept factors save, and beams
-(`corrections.py`, `kept_factors.py`, `beams.py`, which do, too).
+which also runs alone), then what corrections cost, what kept factors save, beams and mechanisms
+(`corrections.py`, `kept_factors.py`, `beams.py`, `mechanisms.py`, which do, too).
 `--quick` measures less of everything.
 """
 
@@ -25,6 +25,7 @@ import beams
 import c_rattle
 import corrections
 import kept_factors
+import mechanisms
 import numpy as np
 import paste
 import peers
@@ -244,6 +245,8 @@ def main():
     kept_factors.run(options.quick, options.paste)
     print("\nBeams\n")
     beams.run(options.quick, options.paste)
+    print("\nMechanisms\n")
+    mechanisms.run(options.quick, options.paste)
 
 
 if __name__ == "__main__":

@@ -19,12 +19,12 @@ from typing import ClassVar, cast
 import casadi as ca
 import numpy as np
 
+from taut.kernel import guesses
 from taut.kernel.contributions import Bank, Contribution
 from taut.kernel.fused import HEAD
 from taut.kernel.groups import Kind, group_types
 from taut.kernel.loop_code import loop_code
 from taut.kernel.machine import Machine, Stage
-from taut.kernel.newtons import HISTORY
 from taut.kernel.operators import locals_of
 from taut.kernel.passes import Pass, made_pass
 from taut.kernel.plan import SCALARS, AbstractStep, AssignPlan, Planner, SolvePlan
@@ -50,7 +50,7 @@ class AssembledProgram:
     remembers: int = 0  # vectors that the method remembers from step to step
     holds: ClassVar[int] = 0
     simplified: ClassVar[bool] = False
-    history: ClassVar[int] = HISTORY  # solutions that guesses are extrapolated from
+    history: ClassVar[int] = guesses.ORDERS[0]  # solutions that guesses are extrapolated from
 
     @property
     def implies(self) -> bool:
@@ -83,18 +83,32 @@ class AssembledProgram:
                 np.broadcast_to(x, self.sizes[space]) for x, space in zip(own, spaces, strict=True)
             ]
             sized = [x[order] if s == "q" else x for x, s in zip(sized, spaces, strict=True)]
-            memory += sized * self.substeps
-        return self.remembering([memory] * HISTORY)
+            memory += [sized] * self.substeps
+        return np.concatenate([guesses.first_memory(x) for x in memory])
+
+    @property
+    def _parts(self) -> list[list[int]]:
+        """Sizes of the blocks of unknowns, of each stage and sub-step."""
+        found = ([self.sizes[s] for s in spaces] for spaces in self.unknown_spaces)
+        return [sizes for sizes in found for _ in range(self.substeps)]
 
     def newest(self, memory: np.ndarray) -> list[np.ndarray]:
         """The last solution in a memory, block by block: of each stage, sub-step and unknown."""
-        blocks = [self.sizes[s] for x in self.unknown_spaces for s in x * self.substeps]
-        starts = HISTORY * np.concatenate([[0], np.cumsum(blocks)]).astype(int)
-        return [memory[a : a + n].copy() for a, n in zip(starts[:-1], blocks, strict=True)]
+        found, at = [], 0
+        for sizes in self._parts:
+            length = guesses.room(sum(sizes))
+            found += guesses.newest(memory[at : at + length], sizes)
+            at += length
+        return found
 
     def remembering(self, solutions: list[list[np.ndarray]]) -> np.ndarray:
         """The memory of these solutions, the newest first."""
-        return np.concatenate([np.concatenate(x) for x in zip(*solutions, strict=True)])
+        memory, at = [], 0
+        for sizes in self._parts:
+            blocks = [[x[at + k] for x in solutions] for k in range(len(sizes))]
+            memory.append(guesses.memory_of(blocks))
+            at += len(sizes)
+        return np.concatenate(memory)
 
 
 def assemble(system: System, method: Method, *, keep: list[int], chart=None) -> AssembledProgram:

@@ -53,8 +53,28 @@ class Elimination:
     lost: dict[int, SX] = field(default_factory=dict)
     bad: SX = field(default_factory=lambda: SX(0))
 
+    def kept(self) -> dict[tuple, SX]:
+        """Numbers that are not computed a second time."""
+        found = {}
+        for k in self.order:
+            found["right", k] = self.right[k]
+            if not self.inverse[k].is_constant():
+                found["inverse", k] = self.inverse[k]
+            if k not in self.untouched:
+                found |= {(k, j): x for j, x in self.upper[k].items() if not x.is_constant()}
+        return found
+
+    def found(self, number: dict[tuple, SX], outside: dict[int, SX]) -> dict[int, SX]:
+        """x_K from the numbers that were kept, and from x_B."""
+        upper = {
+            k: {j: number.get((k, j), x) for j, x in row.items()} for k, row in self.upper.items()
+        }
+        inverse = {k: number.get(("inverse", k), x) for k, x in self.inverse.items()}
+        right = {k: number["right", k] for k in self.order}
+        return self.solution(upper, inverse, right, outside)
+
     def solution(self, upper, inverse, right, outside) -> dict[int, SX]:
-        """x_K from the numbers that were kept and from x_B."""
+        """x_K from rows of U and the right side, and from x_B."""
         x = dict(outside)
         for k in reversed(self.order):
             total = right[k]

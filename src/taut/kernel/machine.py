@@ -20,7 +20,24 @@ from numba import (
 )
 from numba.extending import intrinsic
 
+from taut.kernel import guesses
 from taut.kernel.fused import HEAD
+from taut.kernel.guesses import (
+    BOOKS,
+    DEPTH,
+    FIRST_MOVE,
+    LEFT,
+    ORDER,
+    PERIOD,
+    POSITION,
+    SECOND_MOVE,
+    TRIAL,
+    best_order,
+    extrapolate,
+    learn,
+    store,
+    sure,
+)
 from taut.kernel.newton_code import (
     BENT,
     FALLING,
@@ -32,7 +49,7 @@ from taut.kernel.newton_code import (
     SMALL,
     STALL_RATIO,
 )
-from taut.kernel.newtons import HISTORY, NOISE
+from taut.kernel.newtons import NOISE
 from taut.kernel.passes import Pass
 from taut.kernel.sparse import Pattern, factorise_after, substitute
 from taut.kernel.step_code import NOTES
@@ -174,7 +191,7 @@ class Machine:
             row[MIRROR] = self._append(pattern.mirror)
             row[ROW] = self._reserve(row[OUTER])
             row[RIGHT], row[MATRIX], row[LOST] = stage.places
-            row[HISTORY_AT] = self._reserve(self.substeps * HISTORY * stage.size)
+            row[HISTORY_AT] = self._reserve(self.substeps * guesses.room(stage.size))
         return row
 
 
@@ -231,47 +248,59 @@ def begin(ints, floats, tables, base, stage):
 
 
 @njit(nogil=True, cache=True)
-def extrapolate(x, a, b, c):
-    """The next value of a parabola through the last three."""
-    for i in range(x.shape[0]):
-        x[i] = a[i] + ((a[i] - b[i]) + ((a[i] - b[i]) - (b[i] - c[i])))
+def remembered(ints, stage):
+    """Numbers that a stage remembers of one sub-step."""
+    return BOOKS + DEPTH * ints[stage + SIZE]
+
+
+@njit(nogil=True, cache=True)
+def books_of(ints, floats, stage, part):
+    """The books of a stage's guesses in one of the sub-steps."""
+    at = ints[stage + HISTORY_AT] + part * remembered(ints, stage)
+    return floats[at : at + BOOKS]
 
 
 @njit(nogil=True, cache=True)
 def guess(ints, floats, stage, part):
     """Unknowns of a stage: extrapolated from their last values, zero if the stage is linear."""
-    h = ints[stage + HISTORY_AT] + part * HISTORY * ints[stage + SIZE]
+    linear = ints[stage + LINEAR]
+    at = ints[stage + HISTORY_AT] + part * remembered(ints, stage) + BOOKS
+    position = order = 0
+    if not linear:
+        books = books_of(ints, floats, stage, part)
+        position = int(books[POSITION])
+        order = int(books[ORDER]) if books[LEFT] > 0 else TRIAL
+        books[FIRST_MOVE] = books[SECOND_MOVE] = -1.0
     for k in range(ints[stage + BLOCKS]):
         pair = ints[stage + BLOCK_TABLE] + 2 * k
         block, n = ints[pair], ints[pair + 1]
-        if ints[stage + LINEAR]:
+        if linear:
             floats[block : block + n] = 0.0
         else:
             # The history is kept block by block, as the methods' guesses are given.
-            a, b, c = floats[h : h + n], floats[h + n : h + 2 * n], floats[h + 2 * n : h + 3 * n]
-            extrapolate(floats[block : block + n], a, b, c)
-        h += HISTORY * n
+            extrapolate(floats[block : block + n], floats, at, n, position, order)
+        at += DEPTH * n
 
 
 @njit(nogil=True, cache=True)
 def remember(ints, floats, stage, part):
-    """Shift the history of a stage's unknowns in one of the sub-steps."""
-    h = ints[stage + HISTORY_AT] + part * HISTORY * ints[stage + SIZE]
+    """Take what a step has found into a stage's memory of one of the sub-steps."""
+    books = books_of(ints, floats, stage, part)
+    at = ints[stage + HISTORY_AT] + part * remembered(ints, stage) + BOOKS
+    position, first = int(books[POSITION]), ints[stage + BLOCK_TABLE]
+    learn(books)
+    if books[LEFT] <= 0:
+        block, n = ints[first], ints[first + 1]
+        x = floats[block : block + n]
+        books[ORDER] = best_order(x, floats, at, n, position, vector(ints, floats, FLOOR))
+        books[LEFT] = PERIOD
+    else:
+        books[LEFT] -= 1
     for k in range(ints[stage + BLOCKS]):
-        pair = ints[stage + BLOCK_TABLE] + 2 * k
-        block, n = ints[pair], ints[pair + 1]
-        shift(floats[block : block + n], floats[h : h + n], floats[h + n : h + 2 * n],
-              floats[h + 2 * n : h + 3 * n])  # fmt: skip
-        h += HISTORY * n
-
-
-@njit(nogil=True, cache=True)
-def shift(x, a, b, c):
-    """C ← b ← a ← x."""
-    for i in range(x.shape[0]):
-        c[i] = b[i]
-        b[i] = a[i]
-        a[i] = x[i]
+        block, n = ints[first + 2 * k], ints[first + 2 * k + 1]
+        store(floats[block : block + n], floats, at, n, position)
+        at += DEPTH * n
+    books[POSITION] = (position + DEPTH - 1) % DEPTH
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -288,6 +317,7 @@ def solve(ints, floats, tables, base, stage, part):
     right = floats[ints[stage + RIGHT] : ints[stage + RIGHT] + size]
     lost = floats[ints[stage + LOST] : ints[stage + LOST] + size]
     guess(ints, floats, stage, part)
+    books = books_of(ints, floats, stage, part)
     last = before = NEVER
     for iteration in range(LIMIT):
         begin(ints, floats, tables, base, stage)
@@ -303,17 +333,24 @@ def solve(ints, floats, tables, base, stage, part):
         bound = max(ROUNDOFF, min(BENT if ints[stage + IS_CURVED] else SMALL, FALLING * last))
         if iteration == 0:
             bound = 0.0 if ints[stage + IS_CURVED] else FIRST
+        # In units of the floors, for the guesses of later steps.
+        move = floats[ints[stage + MEASURE] + 1]
+        if iteration == 0:
+            books[FIRST_MOVE] = move
+            if not ints[stage + IS_CURVED] and measure < NOISE_LIMIT and sure(books):
+                return 1
+        elif iteration == 1:
+            books[SECOND_MOVE] = move
         final = measure * measure * measure <= NEXT * last * last
         if (measure <= bound and final) or (measure <= NOISE and measure >= STALL_RATIO * last):
             return iteration + 1
         # Rounding the largest coordinate of what hangs together explains a move of this size.
-        if iteration > 0 and measure < NOISE_LIMIT and floats[ints[stage + MEASURE] + 1] <= ROUNDED:
+        if iteration > 0 and measure < NOISE_LIMIT and move <= ROUNDED:
             return iteration + 1
-        rounded = floats[ints[stage + MEASURE] + 1]
         stalled = iteration >= PATIENCE and measure >= STALL_RATIO * last
-        if stalled and max(rounded, before) <= SINGULAR:
+        if stalled and max(move, before) <= SINGULAR:
             return iteration + 1
-        before = rounded
+        before = move
         if not measure < 1e290:
             return -1
         last = measure
@@ -439,7 +476,7 @@ def exchange(ints, floats, state, out):
     for k in range(ints[STAGES]):
         stage = ints[FIRST_STAGE] + STAGE_LENGTH * k
         if ints[stage + KIND] == SOLVE and not ints[stage + LINEAR]:
-            at, length = ints[stage + MEMORY], ints[SUBSTEPS] * HISTORY * ints[stage + SIZE]
+            at, length = ints[stage + MEMORY], ints[SUBSTEPS] * remembered(ints, stage)
             history = ints[stage + HISTORY_AT]
             if out:
                 state[at : at + length] = floats[history : history + length]
@@ -527,7 +564,7 @@ def _steps(context, state, par, notes, count, store, until, every):
     for k in range(ints[STAGES]):
         stage = ints[FIRST_STAGE] + STAGE_LENGTH * k
         if ints[stage + KIND] == SOLVE and not ints[stage + LINEAR]:
-            slots += ints[SUBSTEPS] * HISTORY * ints[stage + SIZE]
+            slots += ints[SUBSTEPS] * remembered(ints, stage)
     numbers = carray(state, (slots,))
     parameters = carray(par, (4 + ints[PARS],))
     noted = carray(notes, (len(NOTES),))

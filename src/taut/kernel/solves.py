@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
+from taut.kernel import guesses
 from taut.kernel.condense import LAST, Elimination, eliminated, elimination_order
 from taut.kernel.contributions import SX, Contribution, LocalVectors, Places
+from taut.kernel.frames import FrameElimination, frame_of
 from taut.kernel.groups import GroupType
 from taut.kernel.machine import Stage
-from taut.kernel.newtons import HISTORY
 from taut.kernel.outer import Outer
 from taut.kernel.passes import Pass
 from taut.kernel.plan import SolvePlan
@@ -93,7 +94,7 @@ class SolveStage:
             linear=self.linear,
             curved=any(part.curved for part in self.parts),
         )
-        return stage, 0 if self.linear else HISTORY * self.total
+        return stage, 0 if self.linear else guesses.room(self.total)
 
     # ---- what is eliminated in groups --------------------------------------------------------
 
@@ -276,7 +277,7 @@ class _Group:
         stage, u = self.stage, self.unknowns[local]
         return stage.number[stage.starts[u.vector] + self.rows[:, u.slot]]
 
-    def _eliminated(self) -> Elimination:
+    def _eliminated(self) -> Elimination | FrameElimination:
         stage, layout, vectors = self.stage, self.stage.layout, self.vectors
         values = [
             layout.group_value(self.type, e, space, vectors)
@@ -292,10 +293,14 @@ class _Group:
                 matrix[i, j] = jacobian[i, j]
         for k in range(self.inner):
             matrix.setdefault((k, k), SX(0))
+        right = {k: residual[k] for k in range(self.inner)}
+        moves = [k for k in range(self.inner) if stage.spaces[self.unknowns[k].vector] == "q"]
+        frame = frame_of(matrix, moves, [k for k in range(self.inner) if k not in moves])
+        if frame is not None:
+            return FrameElimination(frame, matrix, right, list(self._outer_numbers()))
         late = [stage.rank[u.vector] for u in self.unknowns[: self.inner]]
         late += [LAST] * (len(self.unknowns) - self.inner)
         order = elimination_order(len(self.unknowns), list(matrix), np.array(late))
-        right = {k: residual[k] for k in range(self.inner)}
         return eliminated(matrix, right, order)
 
     @property
@@ -307,7 +312,8 @@ class _Group:
     def forward(self) -> Pass:
         """Evaluate, eliminate, add to the outer system, and keep what `backward` needs."""
         stage, layout, e = self.stage, self.stage.layout, self.elimination
-        kept = self._to_keep()
+        kept = e.kept()
+        self.kept = {key: i for i, key in enumerate(kept)}
         self.base = layout.reserve(len(kept) * self.type.count)
         outputs, target = list(kept.values()), [self._kept_at(i) for i in range(len(kept))]
         hows = "=" * len(kept)
@@ -333,36 +339,17 @@ class _Group:
     def _kept_at(self, number: int) -> np.ndarray:
         return self.base + number * self.type.count + np.arange(self.type.count)
 
-    def _to_keep(self) -> dict[tuple, SX]:
-        """Numbers of the elimination that are not computed a second time."""
-        e, found = self.elimination, {}
-        for k in e.order:
-            found["right", k] = e.right[k]
-            if not e.inverse[k].is_constant():
-                found["inverse", k] = e.inverse[k]
-            if k not in e.untouched:
-                found |= {(k, j): x for j, x in e.upper[k].items() if not x.is_constant()}
-        self.kept = {key: i for i, key in enumerate(found)}
-        return found
-
     def backward(self) -> Pass:
         """The solution from that of the outer unknowns; move the unknowns."""
         stage, layout, e, vectors = self.stage, self.stage.layout, self.elimination, self.vectors
         addresses = np.stack([self._kept_at(i) for i in range(len(self.kept))], axis=1)
         numbers = vectors.placed("kept", addresses)
-
-        def recalled(key, value: SX) -> SX:
-            return numbers[self.kept[key]] if key in self.kept else value
-
-        upper = {k: {j: recalled((k, j), x) for j, x in row.items()} for k, row in e.upper.items()}
-        inverse = {k: recalled(("inverse", k), x) for k, x in e.inverse.items()}
-        right = {k: recalled(("right", k), x) for k, x in e.right.items()}
         outer = list(self._outer_numbers())
         outside: dict[int, SX] = {}
         if outer:
             sides = np.stack([stage.right + stage.outer.place[self.outside(k)] for k in outer], 1)
             outside = dict(zip(outer, ca.vertsplit(vectors.placed("outside", sides)), strict=True))
-        x = e.solution(upper, inverse, right, outside)
+        x = e.found({key: numbers[i] for key, i in self.kept.items()}, outside)
         outputs, target = [], []
         moves: list[dict[int, SX]] = [{} for _ in range(self.type.own.shape[1])]
         for k, u in enumerate(self.unknowns[: self.inner]):

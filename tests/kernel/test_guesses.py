@@ -1,0 +1,78 @@
+"""Guesses of assembled steps: polynomials through a ring of values, and what is learnt of κ."""
+
+import numpy as np
+import pytest
+
+from taut.kernel import guesses
+from taut.kernel.guesses import BOOKS, DEPTH, KAPPA, LEFT, ORDER
+
+
+def ring(values, position):
+    """Values, the newest first, as they lie in a stage's memory."""
+    found = np.empty((DEPTH, values.shape[1]))
+    for k, x in enumerate(values):
+        found[(position + k) % DEPTH] = x
+    return found.ravel()
+
+
+@pytest.mark.parametrize("position", [0, 2, 5])
+@pytest.mark.parametrize("order", [2, 3, 4, 5, 6])
+def test_polynomials_are_continued(order, position):
+    t = -np.arange(DEPTH + 1.0)[:, None] / 8
+    rates = np.random.default_rng(order).normal(size=(order, 5))
+    values = sum(rates[k] * (t + 1) ** k for k in range(order))
+    x = np.empty(5)
+    guesses.extrapolate(x, ring(values[1:], position), 0, 5, position, order)
+    assert x == pytest.approx(values[0], rel=1e-13)
+    constant = np.full((DEPTH, 5), 0.1)
+    guesses.extrapolate(x, ring(constant, position), 0, 5, position, order)
+    assert np.all(x == 0.1)
+
+
+def test_the_oldest_values_make_room():
+    values = np.arange(DEPTH * 3.0).reshape(DEPTH, 3)
+    memory = ring(values, 4)
+    guesses.store(np.full(3, -1.0), memory, 0, 3, 4)
+    newest_first = [guesses.back(memory, 0, 3, 3, k).tolist() for k in range(DEPTH)]
+    assert newest_first == [[-1.0] * 3, *values[:-1].tolist()]
+
+
+@pytest.mark.parametrize(("noise", "best"), [(0.0, 6), (1e-5, 3)])
+def test_the_best_order_depends_on_noise(noise, best):
+    t = 0.05 * np.arange(DEPTH + 1, 0, -1)[:, None]
+    values = np.sin(t + np.arange(40)) + noise * np.random.default_rng(0).normal(size=(7, 40))
+    smooth = np.sin(t[0] - 0.05 + 0.05 + np.arange(40))
+    given = (smooth, ring(values[1:], 1), 0, 40, 1, np.full(40, 1e-7))
+    assert guesses.best_order(*given) == best
+
+
+def test_one_iteration_is_enough_when_kappa_says_so():
+    books = guesses.first_memory([])
+    assert len(books) == BOOKS
+    assert books[ORDER] == 3
+    books[guesses.FIRST_MOVE] = 1e-12
+    assert not guesses.sure(books)  # nothing is known
+    books[LEFT], books[guesses.FIRST_MOVE], books[guesses.SECOND_MOVE] = 0, 1e-1, 1e-6
+    guesses.learn(books)
+    assert books[KAPPA] == pytest.approx(1e-4)
+    books[guesses.FIRST_MOVE] = 1e-5
+    assert not guesses.sure(books)  # a trial is made to the end
+    books[LEFT] = 5
+    assert guesses.sure(books)
+    books[guesses.FIRST_MOVE] = 1e-3
+    assert not guesses.sure(books)
+
+
+def test_kappa_grows_at_once_and_falls_in_trials():
+    books = guesses.first_memory([])
+    books[LEFT], books[KAPPA] = 5, 1.0
+    for second, expected in ((4e-2, 4.0), (1e-3, 4.0), (-1.0, 4.0)):
+        books[guesses.FIRST_MOVE], books[guesses.SECOND_MOVE] = 0.1, second
+        guesses.learn(books)
+        assert books[KAPPA] == pytest.approx(expected)
+    books[LEFT], books[guesses.SECOND_MOVE] = 0, 1e-3
+    guesses.learn(books)
+    assert books[KAPPA] == pytest.approx(0.1)
+    books[guesses.SECOND_MOVE] = 0.0  # below the noise nothing can be told apart
+    guesses.learn(books)
+    assert books[KAPPA] == pytest.approx(guesses.NOISE / 0.01)
