@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, NoReturn
 
@@ -96,7 +97,7 @@ class _Reader:
     """Precedence climbing: one loop for all operators, by how strongly they bind."""
 
     def __init__(self, text: str, names: Mapping[str, sp.Expr], where: str, gate: Gate) -> None:
-        self._names, self._where = {**CONSTANTS, **names}, where
+        self._names, self._where = ChainMap(names, CONSTANTS), where  # type: ignore[arg-type]
         self._gate, self._depth = gate, 0
         gate.begin()
         if not isinstance(text, str) or len(text) > LONGEST:
