@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import sympy as sp
 
@@ -19,30 +20,31 @@ NUMBER = {"type": ["number", "string"]}
 TEXT = {"type": "string"}
 
 
-class Kind(Protocol):
-    """What a key may hold."""
+class Kind(ABC):
+    """What a key may hold.
 
-    @property
-    def words(self) -> str:
-        """For people."""
-        ...
+    Attributes
+    ----------
+    words : str
+        What that is, for people.
+    schema : dict
+        The same as JSON Schema.
+    """
 
-    @property
-    def schema(self) -> dict[str, Any]:
-        """As JSON Schema."""
-        ...
+    words: Any
+    schema: Any
 
+    @abstractmethod
     def read(self, node: Node, desk: Desk) -> Any:
         """The value, or an error of its line."""
-        ...
 
+    @abstractmethod
     def write(self, value: Any) -> str:
-        """As TOML."""
-        ...
+        """The value as TOML."""
 
 
 @dataclass(frozen=True)
-class Text:
+class Text(Kind):
     """Any text, or one of a few."""
 
     choices: tuple[str, ...] = ()
@@ -66,7 +68,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Reference:
+class Reference(Kind):
     """The name of a part or a joint of the same file."""
 
     to: str
@@ -87,7 +89,7 @@ class Reference:
 
 
 @dataclass(frozen=True)
-class Flag:
+class Flag(Kind):
     """True or false."""
 
     words: ClassVar[str] = "true or false"
@@ -101,7 +103,7 @@ class Flag:
 
 
 @dataclass(frozen=True)
-class Count:
+class Count(Kind):
     """A whole number from 1 on."""
 
     words: ClassVar[str] = "a whole number"
@@ -117,7 +119,7 @@ class Count:
 
 
 @dataclass(frozen=True)
-class Number:
+class Number(Kind):
     """A number, or a formula of parameters."""
 
     words: ClassVar[str] = "a number"
@@ -131,7 +133,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class Numbers(Kind):
     """A vector or a matrix of numbers, of one of some shapes."""
 
     shapes: tuple[tuple[int, ...], ...]
@@ -157,7 +159,7 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class Formula:
+class Formula(Kind):
     """A formula of the names of a scope."""
 
     of: str
@@ -202,7 +204,7 @@ class Formula:
 
 
 @dataclass(frozen=True)
-class Formulas:
+class Formulas(Kind):
     """Some formulas of the names of a scope."""
 
     of: str
@@ -226,7 +228,7 @@ class Formulas:
 
 
 @dataclass(frozen=True)
-class Curve:
+class Curve(Kind):
     """A curve as two equations in space, or as three functions of s."""
 
     words: ClassVar[str] = "two formulas of x, y, z that are zero on it, or three of s"
@@ -250,7 +252,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Names:
+class Names(Kind):
     """A list of names."""
 
     what: str

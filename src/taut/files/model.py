@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from taut.errors import FileError, InputError, UnknownName
 from taut.march.simulate import simulate
 from taut.model import Flow, Mechanism, System
-from taut.text import Sheet
+from taut.text import aligned, table
 
 if TYPE_CHECKING:
     from taut.march.trajectory import Trajectory
@@ -20,7 +20,7 @@ SETTINGS = (
 ENDING = ".toml"
 
 
-class Model(Sheet):
+class Model:
     """A model with a start and settings of a run, as a file holds them.
 
     Parameters
@@ -54,8 +54,7 @@ class Model(Sheet):
         for key in settings:
             if key not in SETTINGS:
                 raise UnknownName("setting", key, SETTINGS)
-        self.model, self.name, self.settings = model, name, settings
-        self._title = title
+        self.model, self.name, self.title, self.settings = model, name, title, settings
 
     @property
     def system(self) -> System:
@@ -110,28 +109,23 @@ class Model(Sheet):
 
         return text_of(self)
 
-    def title(self) -> str:
-        """One line."""
-        return self._title or self.name or "model"
-
-    def rows(self) -> list[tuple[str, str]]:
+    def _rows(self) -> list[tuple[str, str]]:
         """What it is, in short."""
-        shown = {"q0": "q0", "v0": "v0", "p0": "p0"}
         rows = [("model", repr(self.model))]
-        rows += [
-            (key, f"{value}" if key not in shown else _vector(value))
-            for key, value in self.settings.items()
-            if key not in ("parameters", "events", "laws")
-        ]
-        values = self.settings.get("parameters") or getattr(self.model, "parameters", None) or {}
-        if isinstance(values, dict):
-            rows.append(
-                (
-                    "parameters",
-                    ", ".join(f"{k} = {x:g}" for k, x in values.items() if x is not None),
-                )
-            )
+        for key, value in self.settings.items():
+            if key in ("q0", "v0", "p0"):
+                rows.append((key, _vector(value)))
+            elif key in ("events", "laws", "parameters"):
+                rows.append((key, value if isinstance(value, str) else ", ".join(value or ())))
+            else:
+                rows.append((key, getattr(value, "label", str(value))))
         return [row for row in rows if row[1]]
+
+    def __repr__(self) -> str:
+        return "\n".join([self.title or self.name or "a model", *aligned(self._rows())])
+
+    def _repr_html_(self) -> str:
+        return table(self._rows(), self.title or self.name)
 
 
 def _vector(values: Any) -> str:

@@ -21,7 +21,7 @@ BY_NAME = {"type": "object", "additionalProperties": NUMBER}
 
 
 @dataclass(frozen=True)
-class Words:
+class Words(Kind):
     """Names of coordinates, in one text or in a list."""
 
     words: ClassVar[str] = "names: a list, or one text with spaces between"
@@ -38,7 +38,7 @@ class Words:
 
 
 @dataclass(frozen=True)
-class Mass:
+class Mass(Kind):
     """A mass for all coordinates, one for each, or a matrix."""
 
     words: ClassVar[str] = "a formula, or one for each coordinate, or a matrix of them"
@@ -56,7 +56,7 @@ class Mass:
 
 
 @dataclass(frozen=True)
-class Equations:
+class Equations(Kind):
     """Formulas that are zero, or equations; with or without names."""
 
     words: ClassVar[str] = 'a list, or name = formula; zero, or with "=" in it'
@@ -74,7 +74,7 @@ class Equations:
 
 
 @dataclass(frozen=True)
-class Rows:
+class Rows(Kind):
     """A value for each coordinate, in a list or by name."""
 
     formulas: bool = True
@@ -133,7 +133,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Points:
+class Points(Kind):
     """Places by name."""
 
     words: ClassVar[str] = "name = [x, y] or [x, y, z], formulas of coordinates, parameters and t"
@@ -151,7 +151,7 @@ class Points:
 
 
 @dataclass(frozen=True)
-class Links:
+class Links(Kind):
     """Pairs of points."""
 
     words: ClassVar[str] = 'a list of [point, point] or [point, point, "rod", "spring" or "line"]'
@@ -167,7 +167,7 @@ class Links:
 
 
 @dataclass(frozen=True)
-class Tracks:
+class Tracks(Kind):
     """Lines that stand in space."""
 
     words: ClassVar[str] = "a list of { places = [x(s), y(s)], first = …, last = … }"
@@ -205,7 +205,7 @@ class Tracks:
 
 
 @dataclass(frozen=True)
-class Laws:
+class Laws(Kind):
     """What a certificate watches."""
 
     words: ClassVar[str] = '"auto", "none", or name = formula'
@@ -223,7 +223,7 @@ class Laws:
 
 
 @dataclass(frozen=True)
-class MethodOf:
+class MethodOf(Kind):
     """A method by name, or by kind and options."""
 
     words: ClassVar[str] = 'a name, as in `taut methods`, or { kind = "GaussLobatto", stages = 5 }'

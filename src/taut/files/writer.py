@@ -29,7 +29,7 @@ def text_of(model: Model) -> str:
         held = held.mechanism
     if isinstance(held, System) and held.flow is not None:
         held = held.flow
-    title = model._title or model.name
+    title = model.title or model.name
     head = f"title = {toml.text(title)}\n" if title else ""
     if isinstance(held, Mechanism):
         head += _gravity(held)
