@@ -147,12 +147,12 @@ class Node:
             ) from error
 
     def _guilty(self, said: str) -> Node:
-        """The key that a message names, if it names one."""
+        """What a message names first, if it names something of this table."""
         if isinstance(self.data, dict):
-            words = set(re.findall(r"\w+", said))
-            for key in self.data:
-                if key in words:
-                    return self[key]
+            for word in re.findall(r"\w+", said):
+                for key in (word, f"{word}s"):  # constraint a is in constraints
+                    if key in self.data:
+                        return self[key]._guilty(said)
         return self
 
 
