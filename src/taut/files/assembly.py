@@ -15,18 +15,20 @@ from taut.files.source import Node, Source
 from taut.model import Mechanism
 from taut.model.symbols import t
 
+DEEPEST = 8  # joints that refer to each other
+
 
 def assembled(file: Source, desk: Desk) -> Mechanism:
     """The mechanism that a file describes."""
     gravity = TOP["gravity"].kind.read(file["gravity"], desk) if "gravity" in file else (0, 0, 0)
     made = Mechanism(gravity)
-    places = _Assembler(file, desk, made)
-    places.build([*PARTS, "joints"])
-    names = [(part, name) for part in made.parts.values() for name in part.shape.names(part.name)]
-    desk.coordinates = [name for _, name in names]
-    symbols = [sp.Symbol(f"{name}{end}", real=True) for _, name in names for end in ("", "_dot")]
+    assembler = _Assembler(file, desk, made)
+    assembler.build([*PARTS, "joints"])
+    names = [name for part in made.parts.values() for name in part.shape.names(part.name)]
+    desk.coordinates = names
+    symbols = [sp.Symbol(f"{name}{end}", real=True) for name in names for end in ("", "_dot")]
     desk.scopes["state"] = {s.name: s for s in (*symbols, t) if NAME.fullmatch(s.name)}
-    places.build(["forces"])
+    assembler.build(["forces"])
     return made
 
 
@@ -61,6 +63,8 @@ class _Assembler:
         if entry in self._open:
             ring = " → ".join(x for _, x in [*self._open[self._open.index(entry) :], entry])
             node.fail(f"{name} refers to itself", received=ring[:200])
+        if len(self._open) > DEEPEST:
+            node.fail("joints refer to joints too often", expected=f"at most {DEEPEST} in a row")
         self._open.append(entry)
         verb, table = self._verb(section, node)
         self._refer(node, table)

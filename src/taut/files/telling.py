@@ -57,23 +57,27 @@ def described() -> str:
 
 
 def markdown() -> str:
-    """For a page: one table for each part of the file."""
-    groups: dict[str, list[str]] = {}
+    """For a page: a table for each part of the file, those of one kind after another."""
+    parts, last = [], None
     for section in sections():
         header, _, kind = section.header.partition('kind = "')
-        rows = groups.setdefault(header.strip() or "At the top", [])
-        what = f"`{kind[:-1]}`: " if kind else ""
-        rows.append(f"| **{what}{section.text}** | | |")
+        header = header.strip() or "top"
+        if header != last:
+            heading = "At the top" if header == "top" else f"`{header}`"
+            said = (
+                "" if kind or header == "top" else f"{section.text[0].upper()}{section.text[1:]}.\n"
+            )
+            parts.append(f"\n### {heading}\n\n{said}" + "\n" * bool(said and section.keys))
+            if section.keys:
+                parts.append("| key | value | |\n|---|---|---|\n")
+        last = header
+        if kind:
+            parts.append(f'| **kind = "{kind[:-1]}"** | **{section.text}** | |\n')
         for name, words, text in _rows(section):
             bare = name.removesuffix(" *")
-            rows.append(f"| `{bare}`" + (" \\*" if bare != name else "") + f" | {words} | {text} |")
-    parts = []
-    for name, rows in groups.items():
-        heading = name if name == "At the top" else f"`{name}`"
-        parts.append(
-            f"### {heading}\n\n| key | value | |\n|---|---|---|\n" + "\n".join(rows) + "\n"
-        )
-    return "\n".join(parts)
+            star = " \\*" if bare != name else ""
+            parts.append(f"| `{bare}`{star} | {words} | {text} |\n")
+    return "".join(parts).lstrip("\n")
 
 
 def json_schema() -> dict[str, Any]:
