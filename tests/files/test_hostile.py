@@ -150,8 +150,8 @@ def test_any_values_of_the_right_keys(text):
     "text",
     [
         "#" * (LARGEST - 1),
-        "a = [" + "1," * 400_000 + "]",
-        "a = [" + "\n1," * 300_000 + "]",
+        "a = [" + "1," * 150_000 + "]",
+        "a = [" + "\n1," * 100_000 + "]",
         'title = "' + "x" * 1_000_000 + '"',
         "\n" * 1_000_000,
         "[parameters]\n" + "".join(f"a{i} = {i}\n" for i in range(20_000)),

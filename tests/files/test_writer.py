@@ -167,3 +167,8 @@ def test_what_cannot_be_written_says_so():
     m.point("a", mass=1, at=(0, 0, 0), colour="red")
     with pytest.raises(FileError, match="colour cannot be written"):
         _ = taut.Model(m).text
+    m = taut.Mechanism()
+    m.point("a", mass=1, at=(0, 0, 0))
+    m.record.clear()  # as if a part had come by another road
+    with pytest.raises(FileError, match="a cannot be written"):
+        _ = taut.Model(m).text

@@ -14,6 +14,7 @@ from taut.files.model import Model
 from taut.files.schema import DRAWING, EVENT, FLOW, PARTS, RUN, START, SYSTEM, VERBS, Table
 from taut.march.events import watched
 from taut.model import Drawing, Flow, Mechanism, System
+from taut.model.mechanism.shapes import NUMBER
 from taut.model.symbols import momenta, velocities
 
 BY_NAME = 12  # coordinates up to which starts say their names
@@ -63,13 +64,17 @@ def _gravity(mechanism: Mechanism) -> str:
 
 
 def _told(mechanism: Mechanism) -> Iterator[str]:
+    parts = {name for name, part in mechanism.parts.items() if part.shape is not NUMBER}
+    made = [*parts, *mechanism.joints, *mechanism.forces]
+    strange = [x for x in made if x not in mechanism.record]
+    strange += [x.name for x in mechanism.record.values() if x.verb not in SECTIONS]
+    if strange:
+        raise FileError(
+            f"{strange[0]} cannot be written",
+            expected="parts, joints and forces of the kinds " + ", ".join(SECTIONS),
+            received=repr(mechanism[strange[0]])[:80],
+        )
     for told in mechanism.record.values():
-        if told.verb not in SECTIONS:
-            raise FileError(
-                f"{told.name} cannot be written",
-                expected="one of " + ", ".join(SECTIONS),
-                received=told.verb,
-            )
         section = SECTIONS[told.verb]
         given = {key: x for key, x in told.arguments.items() if x is not None}
         if section in PARTS:
