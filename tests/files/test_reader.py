@@ -153,6 +153,17 @@ def test_parts_and_joints_are_added_in_the_order_of_the_file_after_what_they_nee
     assert list(found.joints) == ["h", "drive"]
 
 
+def test_forces_stay_in_the_order_of_the_file():
+    """Those that ask for the state wait for all parts, which may stand after them."""
+    text = (
+        '[forces.f]\nkind = "potential"\nenergy = "x_b**2"\n'
+        '[forces.g]\nkind = "spring"\nbetween = ["ground", "a"]\nstiffness = 1\n'
+    )
+    found = read(text + POINT + "[points.b]\nmass = 1\nat = [0, 0, 0]\n").model
+    assert list(found.forces) == ["f", "g"]
+    assert list(found.record) == ["a", "b", "f", "g"]
+
+
 def test_changes_of_a_run(monkeypatch):
     """What is chosen for a run takes the place of what would contradict it."""
     monkeypatch.setattr("taut.files.model.simulate", lambda _, **settings: settings)

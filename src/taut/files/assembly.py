@@ -21,15 +21,7 @@ DEEPEST = 8  # joints that refer to each other
 def assembled(file: Source, desk: Desk) -> Mechanism:
     """The mechanism that a file describes."""
     gravity = TOP["gravity"].kind.read(file["gravity"], desk) if "gravity" in file else (0, 0, 0)
-    made = Mechanism(gravity)
-    assembler = _Assembler(file, desk, made)
-    assembler.build([*PARTS, "joints"])
-    names = [name for part in made.parts.values() for name in part.shape.names(part.name)]
-    desk.coordinates = names
-    symbols = [sp.Symbol(f"{name}{end}", real=True) for name in names for end in ("", "_dot")]
-    desk.scopes["state"] = {s.name: s for s in (*symbols, t) if NAME.fullmatch(s.name)}
-    assembler.build(["forces"])
-    return made
+    return _Assembler(file, desk, Mechanism(gravity)).built()
 
 
 class _Assembler:
@@ -41,19 +33,39 @@ class _Assembler:
             section: dict(file[section].entries()) if section in file else {}
             for section in (*PARTS, *VERBS)
         }
-        self.parts = {
-            name: (section, node)
-            for section in PARTS
-            for name, node in self.entries[section].items()
-        }
+        self.parts = {name: section for section in PARTS for name in self.entries[section]}
         self._done: set[tuple[str, str]] = set()
         self._open: list[tuple[str, str]] = []
 
-    def build(self, sections: list[str]) -> None:
-        """Everything in these sections, in the order of the file."""
-        found = [(node.place, s, name) for s in sections for name, node in self.entries[s].items()]
-        for _, section, name in sorted(found):
-            self._add(section, name)
+    def built(self) -> Mechanism:
+        """Everything, in the order of the file; forces of the state when all parts are there."""
+        nodes = [(section, *x) for section, known in self.entries.items() for x in known.items()]
+        nodes.sort(key=lambda x: x[2].place)
+        later = []
+        for section, name, node in nodes:
+            if section == "forces" and self._asks_for_state(node):
+                later.append(name)
+            else:
+                self._add(section, name)
+        self._name_the_state()
+        for name in later:
+            self._add("forces", name)
+        if later:  # as if they had been added where they stand
+            order, made = [name for section, name, _ in nodes if section == "forces"], self.made
+            made.forces = {name: made.forces[name] for name in order}
+            made.record |= {name: made.record.pop(name) for name in order}
+        return self.made
+
+    def _name_the_state(self) -> None:
+        parts = self.made.parts.values()
+        names = [name for part in parts for name in part.shape.names(part.name)]
+        symbols = [sp.Symbol(f"{name}{end}", real=True) for name in names for end in ("", "_dot")]
+        self.desk.coordinates = names
+        self.desk.scopes["state"] = {s.name: s for s in (*symbols, t) if NAME.fullmatch(s.name)}
+
+    def _asks_for_state(self, node: Node) -> bool:
+        _, table = self._verb("forces", node)
+        return any(getattr(key.kind, "of", "") == "state" for key in table.keys.values())
 
     def _add(self, section: str, name: str) -> None:
         entry = (section, name)
@@ -111,7 +123,7 @@ class _Assembler:
             return
         if name not in self.parts:
             node.unknown("part", name, ["ground", *self.parts])
-        self._add(self.parts[name][0], name)
+        self._add(self.parts[name], name)
 
     def _tell(self, verb: str, name: str, given: dict, node: Node) -> None:
         """Call the verb as a person would."""
