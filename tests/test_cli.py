@@ -517,3 +517,23 @@ class TestModelFiles:
             code, _, text = command(name, "none.toml")
             assert code == 2
             assert "there is no file none.toml" in text
+
+    def test_models_of_python_files_and_problems(self, command, tmp_path):
+        (tmp_path / "swing.py").write_text(
+            "import taut\n"
+            "m = taut.Mechanism(gravity=(0, 0, -10))\n"
+            "m.rod(m.ground, m.point('a', mass=1, at=(1, 0, 0)))\n"
+            "quick = taut.Model(m, duration=0.1, step=0.05, laws=None)\n"
+        )
+        code, text, _ = command("check", "swing.py:m")
+        assert code == 0
+        assert "2 degrees" in text
+        code, text, _ = command("run", "swing.py:quick", "--out", "a.csv")
+        assert code == 0
+        assert text.startswith("quick\nrattle, 2 steps of 0.05")
+        code, _, text = command("run", "swing.py:m", "--step", 0.1)
+        assert code == 2
+        assert "there is no duration" in text
+        code, text, _ = command("check", "pendulum")
+        assert code == 0
+        assert "for 10 in steps of 0.01" in text

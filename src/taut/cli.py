@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 PICTURES = (".png", ".svg", ".pdf")
 FILMS = (".mp4", ".webm", ".mov", ".gif")
 KINDS = (".html", *PICTURES, *FILMS, ".csv", ".json", ".zarr")
+FILES = "a model of your own: MODEL.toml, or FILE.py:NAME"
 RIVALS = {
     "ZG time element": "time-element",
     "projected symplectic Euler": "projected-symplectic-euler",
@@ -82,15 +83,14 @@ def parser() -> argparse.ArgumentParser:
     listed = command("problems", _problems, "list the problems, or tell what is known about one")
     listed.add_argument("name", nargs="?", metavar="NAME")
     laws = command("laws", _laws, "find the conserved quantities of a problem, and prove them")
-    laws.add_argument("name", metavar="NAME", help="a problem, or a model of your own: MODEL.toml, "
-                      "or FILE.py:NAME")  # fmt: skip
+    laws.add_argument("name", metavar="NAME", help=f"a problem, or {FILES}")
     laws.add_argument("--degree", type=int, metavar="D",
                       help="of the polynomials tried (default: grows by itself)")  # fmt: skip
     shape = laws.add_mutually_exclusive_group()
     shape.add_argument("--latex", action="store_true", help="one formula per line")
     shape.add_argument("--json", action="store_true", help="everything that is known of them")
-    check = command("check", _check, "read a model file and tell whether it fits together")
-    check.add_argument("file", metavar="MODEL.toml")
+    check = command("check", _check, "tell whether a model fits together, without running it")
+    check.add_argument("name", metavar="NAME", help=FILES)
     _add_values(check)
     schema = command("schema", _schema, "tell what a model file may say")
     schema.add_argument("--json", action="store_true", help="as JSON Schema, for editors")
@@ -108,8 +108,7 @@ def _in_words_of_the_shell(error: TautError) -> str:
 
 
 def _add_run(made: argparse.ArgumentParser) -> None:
-    made.add_argument("name", metavar="NAME",
-                      help="a problem, see `taut problems`, or a file: MODEL.toml")  # fmt: skip
+    made.add_argument("name", metavar="NAME", help=f"a problem, see `taut problems`, or {FILES}")
     made.add_argument("--method", metavar="M", help="see `taut methods`")
     made.add_argument("--step", type=float, metavar="H")
     made.add_argument("--tolerance", type=float, metavar="E",
@@ -161,32 +160,41 @@ def _run(chosen: argparse.Namespace) -> None:
             _tell("written, as far as the run came", _salvaged(error.partial, files))
         raise
     print(f"{given.title or given.name}\n{run.certificate}")
-    known = [] if _is_file(chosen.name) else list(_against(given, run))
+    known = list(_against(given, run)) if hasattr(given, "facts") else []
     if known:
         print("\nagainst what is known\n" + table(known))
     _write(run, files)
     _tell("written", files)
 
 
-def _is_file(name: str) -> bool:
-    """Whether this is meant for a model file, not for the name of a problem."""
-    return name.lower().endswith(".toml")
-
-
 def _given(name: str, values: Sequence[str] = ()) -> Any:
     """A problem by name, or the model in a file."""
+    from taut.files.python import is_place, model_of
     from taut.files.reader import read
     from taut.problems import problem
 
     changes = dict(_value(text) for text in values)
-    return read(name, changes) if _is_file(name) else problem(name, **changes)
+    if name.lower().endswith(".toml"):
+        return read(name, changes)
+    if not is_place(name):
+        return problem(name, **changes)
+    found = model_of(name)
+    if changes:
+        found.settings["parameters"] = {**found.settings.get("parameters", {}), **changes}
+    return found
 
 
 def _check(chosen: argparse.Namespace) -> None:
     from taut.files.check import checked
-    from taut.files.reader import read
+    from taut.files.model import Model
 
-    print(checked(read(chosen.file, dict(_value(text) for text in chosen.values))))
+    given = _given(chosen.name, chosen.values)
+    if not isinstance(given, Model):  # a problem
+        settings = ("q0", "v0", "t0", "duration", "step", "method", "project", "parameters")
+        given = Model(
+            given.system, title=given.title, **{key: getattr(given, key) for key in settings}
+        )
+    print(checked(given))
 
 
 def _schema(chosen: argparse.Namespace) -> None:
@@ -201,16 +209,11 @@ def _schema(chosen: argparse.Namespace) -> None:
 def _laws(chosen: argparse.Namespace) -> None:
     import json
 
-    from taut.files.python import is_place, model_of
     from taut.laws import conserved
 
-    if is_place(chosen.name):
-        name, model = model_of(chosen.name)
-        title = chosen.name
-    else:
-        given = _given(chosen.name)
-        name, model, title = given.name, given.system, given.title or given.name
-        model = model.flow or model
+    given = _given(chosen.name)
+    name, model, title = given.name, given.system, given.title or chosen.name
+    model = model.flow or model
     found = conserved(model, degree=chosen.degree)
     if chosen.json:
         print(json.dumps({"problem": name, **found.to_dict()}, indent=2, ensure_ascii=False))

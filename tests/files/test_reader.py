@@ -215,6 +215,7 @@ def test_methods_with_options(given, method):
         ('[system]\ncoordinates = ""\nmass = 1', 2, "at least one name"),
         ('[system]\ncoordinates = "x x"\nmass = 1', 1, "used twice"),
         ('[system]\ncoordinates = "_x"\nmass = 1', 2, "no name"),
+        ('[system]\ncoordinates = "lambda"\nmass = 1', 2, "no name"),
         ('[system]\ncoordinates = "sin"\nmass = 1', 2, "a meaning of its own"),
         ('[system]\ncoordinates = "ﬁ"\nmass = 1', 2, "no name"),
         ('[system]\ncoordinates = "t"\nmass = 1', 1, "used twice"),

@@ -109,6 +109,22 @@ def test_forms_of_systems_come_back(name):
     assert found.parameters == {"k": 0.7}
 
 
+@pytest.mark.parametrize("down", ["y", None])
+def test_drawings_come_back(down):
+    u = sp.Symbol("u")
+    drawing = taut.Drawing(
+        {"a": (x, y), "b": (k / 3, 0), "c": (0, 1)}, [("a", "b", "spring"), ("b", "c")],
+        trails=["a", "c"], curves=[((sp.cos(u) * k, sp.sin(u)), (u, 0, 2 * np.pi))], down=down,
+    )  # fmt: skip
+    system = taut.System([x, y], mass=1, parameters={"k": 2}, drawing=drawing)
+    found, was = again(taut.Model(system)).model.drawing, system.drawing
+    assert (found.points, found.links, found.trails) == (was.points, was.links, was.trails)
+    assert found.down == was.down
+    (old,), (new,) = was.curves, found.curves
+    assert (new.first, new.last) == (old.first, old.last)
+    assert new.places == tuple(e.xreplace({old.symbol: new.symbol}) for e in old.places)
+
+
 def test_runs_of_systems_and_flows_come_back():
     system = taut.System([x, y], mass=[1, k], potential=0.3 * x**2 + x * y**3 / 3, parameters=["k"])
     model = taut.Model(
