@@ -158,6 +158,9 @@ def test_any_values_of_the_right_keys(text):
         "[parameters]\n" + "".join(f'a{i} = "a{i + 1}"\n' for i in range(20_000)),
         "[parameters]\n" + "".join(f'a{i} = "a{i + 1} + 1"\n' for i in range(5_000)) + "a5000 = 1",
         "".join(f"[points.a{i}]\n" for i in range(20_000)),
+        '[system]\nmass = 1\ncoordinates = "' + " ".join(f"x{i}" for i in range(9_000)) + '"',
+        "".join(f"[points.a{i}]\nmass = 1\nat = [0, 0, 0]\n" for i in range(1_000))
+        + "".join(f'[forces.f{i}]\nkind = "potential"\nenergy = "x_a0"\n' for i in range(1_000)),
         '"' * 100_000,
         "'''" * 33_333,
         "[" * 100_000,

@@ -16,6 +16,7 @@ from taut.model import Mechanism
 from taut.model.symbols import t
 
 DEEPEST = 8  # joints that refer to each other
+MANY = 100_000  # forces of the state times parts: each asks for all coordinates by name
 
 
 def assembled(file: Source, desk: Desk) -> Mechanism:
@@ -48,6 +49,12 @@ class _Assembler:
             else:
                 self._add(section, name)
         self._name_the_state()
+        if len(later) * len(self.made.parts) > MANY:
+            self.entries["forces"][later[0]].fail(
+                "there are too many forces of the state for so many parts",
+                expected=f"(forces) × (parts) up to {MANY:,}",
+                received=f"{len(later)} × {len(self.made.parts)}",
+            )
         for name in later:
             self._add("forces", name)
         if later:  # as if they had been added where they stand

@@ -31,6 +31,7 @@ from taut.march.events import Event
 from taut.model import Drawing, Flow, Mechanism, System
 from taut.model.symbols import momenta, t, velocities
 
+MANY = 200  # coordinates of a system: its mass is looked at as a matrix of expressions
 STATE = {"q": "q0", "v": "v0", "p": "p0", "t": "t0"}
 
 
@@ -92,7 +93,14 @@ def _system(file: Source, desk: Desk) -> System:
         for key in ("coordinates", "velocities", "momenta")
         if key in node
     }
-    q = [sp.Symbol(name, real=True) for name in names["coordinates"]]
+    if len(names["coordinates"]) > MANY:
+        node["coordinates"].fail(
+            "there are too many coordinates",
+            expected=f"at most {MANY}",
+            received=len(names["coordinates"]),
+            remedy="points, bodies and joints of a mechanism may be thousands",
+        )
+    q = _symbols(names["coordinates"])
     v = _symbols(names.get("velocities")) or velocities(q)
     p = _symbols(names.get("momenta")) or momenta(q)
     parameters = _symbols(list(desk.parameters))
