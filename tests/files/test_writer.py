@@ -185,6 +185,13 @@ def test_what_cannot_be_written_says_so():
     with pytest.raises(FileError, match="colour cannot be written"):
         _ = taut.Model(m).text
     m = taut.Mechanism()
+    m.force(m.point("a", mass=1, at=(0, 0, 0)), lambda t, state: (0, 0, 1))
+    with pytest.raises(FileError, match="a Python function cannot be written"):
+        _ = taut.Model(m).text
+    driven = taut.System([x], mass=1, forces=[k], controls={k: lambda t, state: 1.0})
+    with pytest.raises(FileError, match="a Python function cannot be written"):
+        _ = taut.Model(driven).text
+    m = taut.Mechanism()
     m.point("a", mass=1, at=(0, 0, 0))
     m.record.clear()  # as if a part had come by another road
     with pytest.raises(FileError, match="a cannot be written"):

@@ -13,6 +13,7 @@ from taut.files.kinds import Names, Reference
 from taut.files.schema import PARTS, TOP, VERBS, Table
 from taut.files.source import Node, Source
 from taut.model import Mechanism
+from taut.model.mechanism.forces import LENGTH, RATE
 from taut.model.symbols import t
 
 DEEPEST = 8  # joints that refer to each other
@@ -67,8 +68,10 @@ class _Assembler:
         parts = self.made.parts.values()
         names = [name for part in parts for name in part.shape.names(part.name)]
         symbols = [sp.Symbol(f"{name}{end}", real=True) for name in names for end in ("", "_dot")]
-        self.desk.coordinates = names
-        self.desk.scopes["state"] = {s.name: s for s in (*symbols, t) if NAME.fullmatch(s.name)}
+        symbols += [s for joint in self.made.joints for s in self.made.symbols(joint)]
+        state = {s.name: s for s in (*symbols, t) if NAME.fullmatch(s.name)}
+        self.desk.coordinates, self.desk.scopes["state"] = names, state
+        self.desk.scopes["motion"] = {**state, "angle": LENGTH, "slide": LENGTH, "rate": RATE}
 
     def _asks_for_state(self, node: Node) -> bool:
         _, table = self._verb("forces", node)

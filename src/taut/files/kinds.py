@@ -15,6 +15,7 @@ from taut.files.desk import Desk
 from taut.files.source import Node
 from taut.model.mechanism.forces import LENGTH, law
 
+MEASURES = {"angle": "angle", "slide": "slide", "motion": "angle"}
 COUNTS = {1: "one", 2: "two", 3: "three", 4: "four"}
 NUMBER = {"type": ["number", "string"]}
 TEXT = {"type": "string"}
@@ -170,6 +171,7 @@ class Formula(Kind):
         "length": "length, rate and t",
         "angle": "angle, rate and t",
         "slide": "slide, rate and t",
+        "motion": "angle or slide, rate and t",
         "state": "coordinates, their rates and t",
     }
 
@@ -187,19 +189,14 @@ class Formula(Kind):
     def write(self, value: Any) -> str:
         if callable(value) and not isinstance(value, sp.Basic):
             value = self._law(value)
-        if isinstance(value, sp.Basic) and self.of in ("angle", "slide"):
-            value = value.xreplace({LENGTH: sp.Symbol(self.of, real=True)})
+        if isinstance(value, sp.Basic) and self.of in MEASURES:
+            value = value.xreplace({LENGTH: sp.Symbol(MEASURES[self.of], real=True)})
         return toml.formula(value)
 
     def _law(self, given: Any) -> sp.Expr:
         """A function of the arguments, as an expression of them."""
         if not self.arguments:
-            raise FileError(
-                "a Python function cannot be written",
-                expected=self.words,
-                received=repr(given)[:80],
-                remedy="write it as a SymPy expression",
-            )
+            raise unwritten(given, self.words)
         return law(given, *self.arguments)
 
 
@@ -224,6 +221,8 @@ class Formulas(Kind):
         return [desk.formula(x, self.of) for x in node.elements()]
 
     def write(self, value: Any) -> str:
+        if not isinstance(value, Sequence):
+            raise unwritten(value, self.words)
         return toml.array(Formula(self.of).write(x) for x in value)
 
 
@@ -294,3 +293,13 @@ def has_shape(data: Any, shape: tuple[int, ...]) -> bool:
         return not isinstance(data, list)
     fits = isinstance(data, list) and len(data) == shape[0]
     return fits and all(has_shape(x, shape[1:]) for x in data)
+
+
+def unwritten(given: Any, expected: str) -> FileError:
+    """What is said of Python functions."""
+    return FileError(
+        "a Python function cannot be written",
+        expected=expected,
+        received=repr(given)[:80],
+        remedy="write it as a SymPy expression",
+    )

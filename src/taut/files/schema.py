@@ -153,10 +153,18 @@ FORCES = {
     "damper": Table("a force against the change of a distance", {
         "between": BETWEEN, "damping": Key(Number(), "", True), "ends": ENDS,
     }),
-    "torsion": Table("a spring and damper in a hinge",
-                     {"joint": JOINT, **_springs("angle", "angle")}),
+    "torsion": Table("a spring and damper in a hinge", {
+        "joint": JOINT, **_springs("angle", "angle"),
+        "turns": Key(Flag(), "count turns, so that it is wound up"),
+    }),
     "push": Table("a spring and damper along a slider",
                   {"joint": JOINT, **_springs("slide", "slide")}),
+    "motor": Table("a torque about a hinge, or a force along a slider", {
+        "joint": JOINT,
+        "drive": Key(Formula("state"), "makes the angle or the slide grow"),
+        "law": Key(Formula("motion", (LENGTH, RATE)), "instead of a drive"),
+        "of": Key(Text(("angle", "slide")), "what it drives in a cylindrical joint"),
+    }),
     "force": Table("a force on a part", {
         "part": PART, "force": Key(Formulas("state", 3), "its components", True), "at": PLACE,
         "follower": FOLLOWER,

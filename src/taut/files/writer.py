@@ -10,6 +10,7 @@ import sympy as sp
 
 from taut.errors import FileError
 from taut.files import toml
+from taut.files.kinds import unwritten
 from taut.files.model import Model
 from taut.files.schema import DRAWING, EVENT, FLOW, PARTS, RUN, START, SYSTEM, VERBS, Table
 from taut.march.events import watched
@@ -26,6 +27,8 @@ SECTIONS = {verb: section for section, known in VERBS.items() for verb in known}
 def text_of(model: Model) -> str:
     """The whole file."""
     held = model.model
+    if isinstance(held, System) and held.controls and held.mechanism is None:
+        raise unwritten([x.name for x in held.controls], "a system without controls")
     if isinstance(held, System) and held.mechanism is not None:
         held = held.mechanism
     if isinstance(held, System) and held.flow is not None:
