@@ -442,3 +442,98 @@ def test_laws_of_a_model_in_a_file(command, tmp_path):
     code, _, text = command("laws", "pendulums")
     assert code == 2
     assert "there is no problem called" in text
+
+
+MODEL = """\
+title = "Rod"
+[parameters]
+l = 1.0
+[system]
+coordinates = "x y"
+mass = 1
+potential = "10*y"
+constraints = ["x**2 + y**2 = l**2"]
+[start]
+q = ["-l", 0]
+v = 0
+[run]
+duration = 0.1
+step = 0.01
+every = 5
+"""
+
+
+class TestModelFiles:
+    @pytest.fixture
+    def file(self, tmp_path):
+        path = tmp_path / "rod.toml"
+        path.write_text(MODEL)
+        return path
+
+    def test_run(self, command, file, tmp_path):
+        code, text, _ = command("run", file, "--set", "l=2", "--out", "a.csv", "--out", "b/")
+        assert code == 0
+        assert text.startswith("Rod\nrattle, 10 steps of 0.01")
+        with open("a.csv") as table:
+            rows = list(csv.DictReader(table))
+        assert [float(rows[0][name]) for name in ("t", "x", "y")] == [0, -2, 0]
+        assert len(rows) == 3
+        assert (tmp_path / "b" / "rod.html").is_file()
+        code, text, _ = command("run", file, "--step", "0.05", "--every", 1, "--out", "a.csv")
+        assert "2 steps of 0.05" in text
+
+    def test_check(self, command, file):
+        code, text, _ = command("check", file)
+        assert code == 0
+        assert "freedom    1 degree\n" in text
+        assert "start      consistent" in text
+        file.write_text(MODEL.replace('"-l", 0', '"-l", 0.5'))
+        code, _, text = command("check", file)
+        assert code == 2
+        assert "the nearest consistent state" in text
+        file.write_text(MODEL.replace("mass", "maß"))
+        code, _, text = command("check", file)
+        assert code == 2
+        assert "rod.toml:6: " in text
+
+    def test_laws(self, command, file):
+        code, text, _ = command("laws", file)
+        assert code == 0
+        assert "energy" in text
+        assert text.startswith("Rod\n")
+
+    def test_schema(self, command):
+        code, text, _ = command("schema")
+        assert code == 0
+        assert '[joints.NAME] kind = "revolute"  a hinge' in text
+        code, text, _ = command("schema", "--json")
+        assert json.loads(text)["properties"]["joints"]
+
+    def test_what_is_wrong(self, command, file):
+        code, _, text = command("run", file, "--set", "k=1")
+        assert code == 2
+        assert "there is no parameter called 'k'" in text
+        for name in ("run", "check", "laws"):
+            code, _, text = command(name, "none.toml")
+            assert code == 2
+            assert "there is no file none.toml" in text
+
+    def test_models_of_python_files_and_problems(self, command, tmp_path):
+        (tmp_path / "swing.py").write_text(
+            "import taut\n"
+            "m = taut.Mechanism(gravity=(0, 0, -10))\n"
+            "m.rod(m.ground, m.point('a', mass=1, at=(1, 0, 0)))\n"
+            "quick = taut.Model(m, duration=0.1, step=0.05, laws=None)\n"
+        )
+        code, text, _ = command("check", "swing.py:m")
+        assert code == 0
+        assert "2 degrees" in text
+        code, text, _ = command("run", "swing.py:quick", "--out", "a.csv")
+        assert code == 0
+        assert text.startswith("quick\nrattle, 2 steps of 0.05")
+        code, _, text = command("run", "swing.py:m", "--step", 0.1)
+        assert code == 2
+        assert "there is no duration" in text
+        code, text, _ = command("check", "pendulum")
+        assert code == 0
+        assert "for 10 in steps of 0.01" in text

@@ -114,6 +114,19 @@ def test_the_benchmarks_of_the_readme_are_those_of_their_page():
         assert abs(float(one) - float(two)) <= (0.11 if float(two) >= 10 else 0.011)
 
 
+def test_model_files_of_the_pages_are_read():
+    """What is shown as a model file is one, and the first is the example that it says it is."""
+    from taut.files.reader import model_of
+    from taut.files.source import Source
+
+    text = (ROOT / "docs" / "files.md").read_text()
+    shown = re.findall(r"^```toml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert len(shown) == 2
+    assert shown[0] == (ROOT / "examples" / "pendulum.toml").read_text()
+    for model in shown:
+        model_of(Source(model, "files.md"), "shown", {})
+
+
 def test_the_page_of_sources_is_that_of_its_files():
     written = runpy.run_path(str(ROOT / "docs" / "sources.py"))["page"]()
     assert (ROOT / "docs" / "theory" / "sources.md").read_text() == written, "run docs/sources.py"

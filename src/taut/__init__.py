@@ -27,6 +27,8 @@ from taut.errors import (
 
 if TYPE_CHECKING:
     from taut.fields import Beam, Beams, Circle, End, Field, Rectangle, Section, Square, Tube, s
+    from taut.files.loading import load
+    from taut.files.model import Model
     from taut.laws import (
         Law,
         Laws,
@@ -46,7 +48,6 @@ if TYPE_CHECKING:
     from taut.march.modes import Modes, modes
     from taut.march.simulate import simulate
     from taut.march.statics import Equilibrium, equilibrium
-    from taut.march.storage import load
     from taut.march.trajectory import Trajectory
     from taut.methods import (
         GGL,
@@ -91,6 +92,8 @@ _ROOMS = {
     "taut.fields": (
         "Beam", "Beams", "Circle", "End", "Field", "Rectangle", "Section", "Square", "Tube", "s",
     ),
+    "taut.files.loading": ("load",),
+    "taut.files.model": ("Model",),
     "taut.march.field_trajectory": ("FieldTrajectory",),
     "taut.methods.fields": ("Hamel", "Poisson", "Scheme", "Variational"),
     "taut.march.dense": ("States",),
@@ -98,7 +101,6 @@ _ROOMS = {
     "taut.march.modes": ("Modes", "modes"),
     "taut.march.simulate": ("simulate",),
     "taut.march.statics": ("Equilibrium", "equilibrium"),
-    "taut.march.storage": ("load",),
     "taut.march.trajectory": ("Trajectory",),
     "taut.methods": (
         "Adaptive", "Baumgarte", "Composition", "Corrected", "EnergyMomentum", "ExplicitRK", "GGL",
@@ -140,14 +142,13 @@ __all__ = [
     "Equations", "Equilibrium", "Event", "ExplicitRK", "Field", "FieldTrajectory", "FileError",
     "Flow", "GGL", "GaussLobatto", "GeneralizedAlpha", "Hamel", "ImplicitTrapezoid",
     "InconsistentStart", "InputError", "Interrupted", "Law", "Laws", "LobattoPair", "Mechanism",
-    "Method", "ModelError", "Modes", "NoEquilibrium", "Poisson", "PreciseElement", "Projected",
-    "Rattle", "Rectangle", "Scheme", "Section", "Square", "States", "StepError", "Symmetries",
-    "SymplecticEuler", "SymplecticRK", "System", "TautError", "Term", "TimeElement",
-    "Trajectory", "Tube", "UnknownName", "UnstableStep", "Variational", "__version__",
-    "absorbed", "casimirs", "compare", "conserved", "coordinates", "equilibrium", "hojman",
-    "lie_symmetries", "load", "modes", "momenta", "noether", "register", "rotation", "s",
-    "simulate",
-    "special_values", "t", "velocities",
+    "Method", "Model", "ModelError", "Modes", "NoEquilibrium", "Poisson", "PreciseElement",
+    "Projected", "Rattle", "Rectangle", "Scheme", "Section", "Square", "States", "StepError",
+    "Symmetries", "SymplecticEuler", "SymplecticRK", "System", "TautError", "Term",
+    "TimeElement", "Trajectory", "Tube", "UnknownName", "UnstableStep", "Variational",
+    "__version__", "absorbed", "casimirs", "compare", "conserved", "coordinates", "equilibrium",
+    "hojman", "lie_symmetries", "load", "modes", "momenta", "noether", "register", "rotation", "s",
+    "simulate", "special_values", "t", "velocities",
 ]  # fmt: skip
 
 

@@ -28,6 +28,7 @@ PICTURES = (".png", ".svg", ".pdf")
 FILMS = (".mp4", ".webm", ".mov", ".gif")
 KINDS = (".html", *PICTURES, *FILMS, ".csv", ".json", ".zarr")
 MANY = 12  # names that are listed in full
+FILES = "a model of your own: MODEL.toml, or FILE.py:NAME"
 RIVALS = {
     "ZG time element": "time-element",
     "projected symplectic Euler": "projected-symplectic-euler",
@@ -83,13 +84,17 @@ def parser() -> argparse.ArgumentParser:
     listed = command("problems", _problems, "list the problems, or tell what is known about one")
     listed.add_argument("name", nargs="?", metavar="NAME")
     laws = command("laws", _laws, "find the conserved quantities of a problem, and prove them")
-    laws.add_argument("name", metavar="NAME",
-                      help="a problem, or FILE.py:NAME for a model of your own")  # fmt: skip
+    laws.add_argument("name", metavar="NAME", help=f"a problem, or {FILES}")
     laws.add_argument("--degree", type=int, metavar="D",
                       help="of the polynomials tried (default: grows by itself)")  # fmt: skip
     shape = laws.add_mutually_exclusive_group()
     shape.add_argument("--latex", action="store_true", help="one formula per line")
     shape.add_argument("--json", action="store_true", help="everything that is known of them")
+    check = command("check", _check, "tell whether a model fits together, without running it")
+    check.add_argument("name", metavar="NAME", help=FILES)
+    _add_values(check)
+    schema = command("schema", _schema, "tell what a model file may say")
+    schema.add_argument("--json", action="store_true", help="as JSON Schema, for editors")
     known = command("methods", _methods, "list the methods, or cite the references of one")
     known.add_argument("name", nargs="?", metavar="NAME")
     _add_papers(command("papers", _papers, "run every example of the papers, write one page"))
@@ -104,20 +109,24 @@ def _in_words_of_the_shell(error: TautError) -> str:
 
 
 def _add_run(made: argparse.ArgumentParser) -> None:
-    made.add_argument("name", metavar="NAME", help="a problem, see `taut problems`")
+    made.add_argument("name", metavar="NAME", help=f"a problem, see `taut problems`, or {FILES}")
     made.add_argument("--method", metavar="M", help="see `taut methods`")
     made.add_argument("--step", type=float, metavar="H")
     made.add_argument("--tolerance", type=float, metavar="E",
                       help="instead of a step: the relative error to choose it for")  # fmt: skip
     made.add_argument("--duration", type=float, metavar="T")
-    made.add_argument("--every", type=int, default=1, metavar="K", help="keep every K-th state")
-    made.add_argument("--set", dest="values", action="append", default=[], metavar="NAME=VALUE",
-                      help="another value for a parameter; may be repeated")  # fmt: skip
+    made.add_argument("--every", type=int, metavar="K", help="keep every K-th state")
+    _add_values(made)
     made.add_argument("--project", action="store_true",
                       help="take the nearest start that satisfies the constraints")  # fmt: skip
     made.add_argument("--out", action="append", metavar="DIR|FILE",
                       help="a directory for report, plot, CSV and JSON, or a file that ends in "
                       f"{', '.join(KINDS)}; may be repeated (default: out/run)")  # fmt: skip
+
+
+def _add_values(made: argparse.ArgumentParser) -> None:
+    made.add_argument("--set", dest="values", action="append", default=[], metavar="NAME=VALUE",
+                      help="another value for a parameter; may be repeated")  # fmt: skip
 
 
 def _add_papers(made: argparse.ArgumentParser) -> None:
@@ -137,43 +146,75 @@ def _add_papers(made: argparse.ArgumentParser) -> None:
 
 
 def _run(chosen: argparse.Namespace) -> None:
-    from taut.problems import problem
-
+    given = _given(chosen.name, chosen.values)
     wished = chosen.out or [str(Path("out", "run"))]
-    files = [file for text in wished for file in _files(text, chosen.name)]
-    given = problem(chosen.name, **dict(_value(text) for text in chosen.values))
-    names = ("method", "step", "tolerance", "duration")
+    files = [file for text in wished for file in _files(text, given.name)]
+    names = ("method", "step", "tolerance", "duration", "every")
     wanted = {name: getattr(chosen, name) for name in names}
     changes: dict[str, Any] = {k: value for k, value in wanted.items() if value is not None}
     if chosen.project:
         changes["project"] = True
     try:
-        run = given.simulate(every=chosen.every, **changes)
+        run = given.simulate(**changes)
     except TautError as error:
         if error.partial is not None and len(error.partial) > 1:
             _tell("written, as far as the run came", _salvaged(error.partial, files))
         raise
-    print(f"{given.title}\n{run.certificate}")
-    known = list(_against(given, run))
+    print(f"{given.title or given.name}\n{run.certificate}")
+    known = list(_against(given, run)) if hasattr(given, "facts") else []
     if known:
         print("\nagainst what is known\n" + table(known))
     _write(run, files)
     _tell("written", files)
 
 
+def _given(name: str, values: Sequence[str] = ()) -> Any:
+    """A problem by name, or the model in a file."""
+    from taut.files.python import is_place, model_of
+    from taut.files.reader import read
+    from taut.problems import problem
+
+    changes = dict(_value(text) for text in values)
+    if name.lower().endswith(".toml"):
+        return read(name, changes)
+    if not is_place(name):
+        return problem(name, **changes)
+    found = model_of(name)
+    if changes:
+        found.settings["parameters"] = {**found.settings.get("parameters", {}), **changes}
+    return found
+
+
+def _check(chosen: argparse.Namespace) -> None:
+    from taut.files.check import checked
+    from taut.files.model import Model
+
+    given = _given(chosen.name, chosen.values)
+    if not isinstance(given, Model):  # a problem
+        settings = ("q0", "v0", "t0", "duration", "step", "method", "project", "parameters")
+        given = Model(
+            given.system, title=given.title, **{key: getattr(given, key) for key in settings}
+        )
+    print(checked(given))
+
+
+def _schema(chosen: argparse.Namespace) -> None:
+    import json
+
+    from taut.files.telling import described, json_schema
+
+    shown = json.dumps(json_schema(), indent=2, ensure_ascii=False) if chosen.json else described()
+    print(shown)
+
+
 def _laws(chosen: argparse.Namespace) -> None:
     import json
 
-    from taut.files.python import is_place, model_of
     from taut.laws import conserved
-    from taut.problems import problem
 
-    if is_place(chosen.name):
-        name, model = model_of(chosen.name)
-        title = chosen.name
-    else:
-        given = problem(chosen.name)
-        name, model, title = given.name, given.system, given.title
+    given = _given(chosen.name)
+    name, model, title = given.name, given.system, given.title or chosen.name
+    model = model.flow or model
     found = conserved(model, degree=chosen.degree)
     if chosen.json:
         print(json.dumps({"problem": name, **found.to_dict()}, indent=2, ensure_ascii=False))

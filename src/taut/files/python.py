@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import runpy
 from pathlib import Path
+from typing import Any
 
 from taut.errors import FileError, TautError, UnknownName
-from taut.model import Flow, System
+from taut.files.model import Model
+from taut.model import Flow, Mechanism, System
 
+KINDS = (System, Flow, Mechanism, Model)
+WANTED = "a taut.System, Flow, Mechanism or Model"
 ENDING = ".py"
 
 
@@ -16,8 +20,8 @@ def is_place(text: str) -> bool:
     return text.partition(ENDING)[2].startswith(":") or text.endswith(ENDING)
 
 
-def model_of(place: str) -> tuple[str, System | Flow]:
-    """The name and the model at ``file.py:name``; the file is run, as by ``python file.py``.
+def model_of(place: str) -> Model:
+    """The model at ``file.py:name``; the file is run, as by ``python file.py``.
 
     Parameters
     ----------
@@ -29,7 +33,7 @@ def model_of(place: str) -> tuple[str, System | Flow]:
     if not path.is_file():
         raise FileError(
             f"there is no file {path}",
-            expected="a Python file that makes a taut.System or a taut.Flow",
+            expected=f"a Python file that makes {WANTED}",
             received=place,
         )
     try:
@@ -42,22 +46,23 @@ def model_of(place: str) -> tuple[str, System | Flow]:
             received=f"{type(error).__name__}: {error}",
             remedy=f"see what `python {path}` says",
         ) from error
-    models = {
-        key: x
-        for key, x in made.items()
-        if isinstance(x, System | Flow) and not key.startswith("_")
-    }
+    models = {key: x for key, x in made.items() if isinstance(x, KINDS) and not key.startswith("_")}
     if name:
         if name not in models:
             raise UnknownName(f"model in {path}", name, models)
-        return name, models[name]
+        return _named(name, models[name])
     if len({id(x) for x in models.values()}) != 1:
         raise FileError(
             f"{path} makes {len(models) or 'no'} models",
             expected="one, or the name of one of them",
             received=", ".join(models) or None,
-            remedy=f"{path}:NAME"
-            if models
-            else "make a taut.System or a taut.Flow at its top level",
+            remedy=f"{path}:NAME" if models else f"make {WANTED} at its top level",
         )
-    return next(iter(models.items()))
+    return _named(*next(iter(models.items())))
+
+
+def _named(name: str, found: Any) -> Model:
+    """A model with settings of a run, if it says any, by the name that the file gives it."""
+    if isinstance(found, Model):
+        return Model(found.model, name=name, title=found.title, **found.settings)
+    return Model(found, name=name)

@@ -107,6 +107,7 @@ class System:
                 remedy=f"put the potential into the {form}",
             )
         q, v, p = self.coordinates, self.velocities, self.momenta
+        self.given = {form: given[form], "potential": potential}
         energy = self._energy(form, given[form], potential, words)
         rates = p if form == "hamiltonian" else v
         terms = [
@@ -403,6 +404,7 @@ class System:
         """
         return "lagrangian" if any(x.kind == "lagrangian" for x in self.terms) else "hamiltonian"
 
+    given: Mapping[str, Any] | None = None  # the energy as it was given, unless by terms
     flow: Any = None  # the `Flow` that it stands for
     mechanism: Any = None  # the `Mechanism` that it was made of
 

@@ -12,6 +12,7 @@ from taut.model.controls import Channel, control_of, is_control
 from taut.model.mechanism import forces
 from taut.model.mechanism.forces import LENGTH, RATE, Acting, Load, Measure, Potential
 from taut.model.mechanism.parts import Part, vector
+from taut.model.mechanism.record import recorded
 from taut.model.mechanism.relations import Relations
 from taut.model.mechanism.shapes import POINT
 from taut.model.mechanism.words import SLIDING, TURNING, joint_words
@@ -23,6 +24,7 @@ class Acts(Relations):
 
     # ---- between two places --------------------------------------------------------------------
 
+    @recorded
     def spring(
         self,
         *sides: Any,
@@ -70,6 +72,7 @@ class Acts(Relations):
         measure = self._length(name, a, b, at)
         return self._acting(Acting(name, measure, law, drag, constants, values, "spring", at))
 
+    @recorded
     def rope(
         self, *sides: Any, stiffness: float, length: float | None = None, ends: Any = None
     ) -> Acting:
@@ -85,6 +88,7 @@ class Acts(Relations):
         values = (float(stiffness), rest)
         return self._acting(Acting(name, measure, energy, None, (k, s0), values, "line", at))
 
+    @recorded
     def damper(self, *sides: Any, damping: float, ends: Any = None) -> Acting:
         """A force against the rate at which the distance of two places changes."""
         return self.spring(*sides, damping=damping, ends=ends)
@@ -114,6 +118,7 @@ class Acts(Relations):
 
     # ---- in a joint ----------------------------------------------------------------------------
 
+    @recorded
     def torsion(
         self,
         joint: Any,
@@ -138,6 +143,7 @@ class Acts(Relations):
             joint, "angle", TURNING, stiffness, angle, damping, energy, pull, name
         )
 
+    @recorded
     def push(
         self,
         joint: Any,
@@ -170,6 +176,7 @@ class Acts(Relations):
         measure = self.measure(joint, kind)
         return self._acting(Acting(name, measure, law, drag, constants, values, "torsion"))
 
+    @recorded
     def motor(
         self,
         joint: Any,
@@ -242,6 +249,7 @@ class Acts(Relations):
 
     # ---- on a part -----------------------------------------------------------------------------
 
+    @recorded
     def force(
         self,
         part: Any,
@@ -271,6 +279,7 @@ class Acts(Relations):
         values = [held.on(place, f"force {name}")]
         return self._loaded(name, held, force, values, follower, every, torque=False)
 
+    @recorded
     def torque(
         self,
         part: Any,
@@ -309,6 +318,7 @@ class Acts(Relations):
         self.forces[name] = made
         return made
 
+    @recorded
     def potential(self, energy: Any, *, name: str = "") -> Potential:
         """Any potential energy, as an expression of the symbols of coordinates and of t."""
         name = self._new(name) if name else self._free("force")

@@ -14,6 +14,7 @@ from taut.model.mechanism.acts import Acts
 from taut.model.mechanism.joints import Joint
 from taut.model.mechanism.library import Library, Piece, Written
 from taut.model.mechanism.parts import Part, direction
+from taut.model.mechanism.record import recorded
 from taut.model.mechanism.shapes import BODY, NUMBER, PLATE, ROD, Side, dot
 from taut.model.system import System
 
@@ -44,12 +45,14 @@ class Mechanism(Acts):
 
     # ---- parts -------------------------------------------------------------------------------
 
+    @recorded
     def point(
         self, name: str, *, mass: float, at: Any, velocity: Any = (0.0, 0.0, 0.0), **looks: Any
     ) -> Part:
         """A point mass."""
         return self._added(parts.point(self._new(name), mass, at, velocity), looks)
 
+    @recorded
     def body(
         self,
         name: str,
@@ -90,6 +93,7 @@ class Mechanism(Acts):
 
     # ---- joints ------------------------------------------------------------------------------
 
+    @recorded
     def rod(self, *sides: Any, ends: Any = None, length: float | None = None) -> Joint:
         """A massless rod: the distance of two places stays what it is.
 
@@ -109,14 +113,17 @@ class Mechanism(Acts):
             )
         return self._joined(name, "rod", a, b, at, {}, {}, [span])
 
+    @recorded
     def spherical(self, *sides: Any, at: Any) -> Joint:
         """A ball joint: a place of one part is a place of the other."""
         return self._at("spherical", sides, at, None)
 
+    @recorded
     def revolute(self, *sides: Any, at: Any, axis: Any) -> Joint:
         """A hinge: both turn about a common axis."""
         return self._at("revolute", sides, at, axis)
 
+    @recorded
     def universal(self, *sides: Any, at: Any, axes: Any) -> Joint:
         """A universal joint: an axis of the first and one of the second stay at right angles."""
         first, second = (direction("an axis of a universal joint", x) for x in axes)
@@ -127,18 +134,22 @@ class Mechanism(Acts):
             )
         return self._at("universal", sides, at, np.cross(first, second), first)
 
+    @recorded
     def cylindrical(self, *sides: Any, at: Any, axis: Any) -> Joint:
         """Both turn about and slide along a common axis."""
         return self._at("cylindrical", sides, at, axis)
 
+    @recorded
     def prismatic(self, *sides: Any, at: Any, axis: Any) -> Joint:
         """One slides along an axis of the other and does not turn."""
         return self._at("prismatic", sides, at, axis)
 
+    @recorded
     def planar(self, *sides: Any, at: Any, normal: Any) -> Joint:
         """A plane of one stays in a plane of the other."""
         return self._at("planar", sides, at, normal)
 
+    @recorded
     def fixed(self, *sides: Any, at: Any) -> Joint:
         """Both move as one."""
         return self._at("fixed", sides, at, (0.0, 0.0, 1.0))

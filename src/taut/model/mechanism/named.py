@@ -11,6 +11,7 @@ from taut.model.mechanism import forces, joints, parts
 from taut.model.mechanism.joints import Joint
 from taut.model.mechanism.library import Piece
 from taut.model.mechanism.parts import Part, direction, vector
+from taut.model.mechanism.record import Told
 from taut.model.mechanism.shapes import GROUND
 
 PULLING = ("spring", "rope", "central")
@@ -27,6 +28,8 @@ class Named:
         self.forces: dict[str, forces.Force] = {}
         self.size = 0
         self.numbers: dict[str, int] = {}  # of coordinates, by their names
+        self.record: dict[str, Told] = {}  # by name, in order
+        self._telling = False
 
     def __getitem__(self, name: str) -> Any:
         for group in (self.parts, self.joints, self.forces):

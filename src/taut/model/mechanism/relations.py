@@ -22,6 +22,7 @@ from taut.errors import ModelError, number
 from taut.model.mechanism.joints import Joint, numbered, triad
 from taut.model.mechanism.library import Piece, Written
 from taut.model.mechanism.parts import Part, direction, vector
+from taut.model.mechanism.record import recorded
 from taut.model.mechanism.shapes import GROUND, NUMBER, POINT, Side, dot, minus
 from taut.model.mechanism.words import Words
 from taut.model.symbols import scalar, t
@@ -35,6 +36,7 @@ class Relations(Words):
 
     # ---- angles --------------------------------------------------------------------------------
 
+    @recorded
     def angle(self, joint: Any) -> sp.Symbol:
         """The angle of a hinge as a coordinate of its own, which counts turns; its symbol.
 
@@ -71,6 +73,7 @@ class Relations(Words):
         part.position, part.velocity = np.array([at, 0.0, 0.0]), np.array([rate, 0.0, 0.0])
         return self._added(part, {})
 
+    @recorded
     def gear(self, first: Any, second: Any, *, ratio: float, name: str = "") -> Joint:
         """Two hinges that turn together: angle of the first = −ratio · angle of the second.
 
@@ -93,6 +96,7 @@ class Relations(Words):
         at = np.array([hinges[0].at[1], hinges[1].at[1]])
         return self._kept(Joint(name, "gear", hinges[0].b, hinges[1].b, at, [piece]))
 
+    @recorded
     def screw(self, *sides: Any, at: Any, axis: Any, pitch: float) -> Joint:
         """Both turn about a common axis and slide along it by `pitch` for each turn."""
         joint = self._at("cylindrical", sides, at, axis)
@@ -102,6 +106,7 @@ class Relations(Words):
         self._rolled(joint, "e", lead)
         return joint
 
+    @recorded
     def rolling(self, *sides: Any, at: Any, axis: Any, along: Any, radius: float) -> Joint:
         """A wheel that rolls along a line of another part (or of the ground) without slipping.
 
@@ -154,6 +159,7 @@ class Relations(Words):
 
     # ---- prescribed motion ---------------------------------------------------------------------
 
+    @recorded
     def drive(self, joint: Any, *, angle: Any = None, slide: Any = None, name: str = "") -> Joint:
         """Make a hinge turn, or a slider move, as a function of `taut.t`."""
         if (angle is None) == (slide is None):
@@ -172,6 +178,7 @@ class Relations(Words):
         )  # fmt: skip
         return self._kept(Joint(name, f"driven {kind}", a, b, held.at, [piece], held.triad))
 
+    @recorded
     def move(self, part: Any, motion: Any, *, at: Any = None, name: str = "") -> Joint:
         """Make a place of a part go where three expressions of `taut.t` say."""
         held = self._part(part)
@@ -196,10 +203,12 @@ class Relations(Words):
 
     # ---- curves and surfaces -------------------------------------------------------------------
 
+    @recorded
     def on_surface(self, part: Any, surface: Any, *, at: Any = None, name: str = "") -> Joint:
         """Keep a place of a part on a surface F(x, y, z) = 0, given as an expression."""
         return self._on(part, [surface], at, name, "surface")
 
+    @recorded
     def on_curve(
         self, part: Any, curve: Any, *, at: Any = None, start: float = 0.0, name: str = ""
     ) -> Joint:

@@ -1,0 +1,238 @@
+"""Everything that a model file may say: one table, for reading, writing, and telling people.
+
+A new joint, force or part of `taut.Mechanism` is one entry here: its key is the name of the verb,
+and its keys are the arguments.  ``between`` are the two sides that a verb takes first.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from taut.files.kinds import (
+    Count,
+    Curve,
+    Flag,
+    Formula,
+    Formulas,
+    Kind,
+    Names,
+    Number,
+    Numbers,
+    Reference,
+    Text,
+)
+from taut.files.wholes import Equations, Laws, Links, Mass, MethodOf, Points, Rows, Tracks, Words
+from taut.model.mechanism.forces import LENGTH, RATE
+
+
+class Key(NamedTuple):
+    """A key: what it holds, what that means, whether it may be left out."""
+
+    kind: Kind
+    text: str
+    needed: bool = False
+
+
+class Table(NamedTuple):
+    """A table with its keys."""
+
+    text: str
+    keys: dict[str, Key]
+
+    @property
+    def needed(self) -> list[str]:
+        """Keys that may not be left out."""
+        return [name for name, key in self.keys.items() if key.needed]
+
+
+VECTOR = Numbers(((3,),))
+BETWEEN = Key(Names('parts, or "ground"', 2), "what it holds together", True)
+AT = Key(VECTOR, "its place, in space at the start", True)
+AXIS = Key(VECTOR, "its axis, in space at the start", True)
+PLACE = Key(VECTOR, "where on the part, in space at the start; its centre of mass if left out")
+ENDS = Key(Numbers(((2, 3),)), "its two places, if they are not the centres of mass")
+PART = Key(Reference("part"), "the part it acts on", True)
+JOINT = Key(Reference("joint"), "the joint it belongs to", True)
+REST = Key(Number(), "at rest; what it is at the start if left out")
+FOLLOWER = Key(Flag(), "along the part's own axes")
+VELOCITY = Key(VECTOR, "at the start, in space")
+LOOKS = {
+    "look": Key(Text(("box", "cylinder", "ball")), "how it is drawn"),
+    "size": Key(VECTOR, "of the drawing, along its principal axes"),
+}
+
+
+def _springs(measure: str, rest: str) -> dict[str, Key]:
+    return {
+        "stiffness": Key(Number(), "k of U = k/2 (… − rest)²"),
+        rest: Key(Number(), "at which it is at rest"),
+        "damping": Key(Number(), "c of the force c × rate"),
+        "energy": Key(
+            Formula(measure, (LENGTH,)), "a potential of your own, instead of a stiffness"
+        ),
+        "pull": Key(Formula(measure, (LENGTH, RATE)), "a force of your own that makes it smaller"),
+    }
+
+
+# ---- mechanisms: sections, and the verbs of `taut.Mechanism` in each --------------------------
+
+PARTS: dict[str, tuple[str, Table]] = {
+    "points": ("point", Table("a point mass", {
+        "mass": Key(Number(), "", True),
+        "at": Key(VECTOR, "its place at the start", True),
+        "velocity": VELOCITY,
+        **LOOKS,
+    })),
+    "bodies": ("body", Table("a rigid body; thin rods and plates by their inertia", {
+        "mass": Key(Number(), "", True),
+        "inertia": Key(Numbers(((3,), (3, 3))), "about its centre of mass, in its own axes", True),
+        "at": Key(VECTOR, "its centre of mass at the start", True),
+        "rotation": Key(Numbers(((4,), (3, 3))),
+                        "of its axes: a unit quaternion (w, x, y, z) or a matrix"),
+        "velocity": VELOCITY,
+        "angular_velocity": Key(VECTOR, "at the start, in space"),
+        **LOOKS,
+    })),
+}  # fmt: skip
+
+JOINTS = {
+    "rod": Table("the distance of two places stays", {
+        "between": BETWEEN, "ends": ENDS,
+        "length": Key(Number(), "what it is at the start if left out"),
+    }),
+    "spherical": Table("a ball joint", {"between": BETWEEN, "at": AT}),
+    "revolute": Table("a hinge", {"between": BETWEEN, "at": AT, "axis": AXIS}),
+    "universal": Table("two axes stay at right angles", {
+        "between": BETWEEN, "at": AT,
+        "axes": Key(Numbers(((2, 3),)), "one of each part, at right angles", True),
+    }),
+    "cylindrical": Table("turns and slides", {"between": BETWEEN, "at": AT, "axis": AXIS}),
+    "prismatic": Table("slides", {"between": BETWEEN, "at": AT, "axis": AXIS}),
+    "planar": Table("a plane of one stays in a plane of the other", {
+        "between": BETWEEN, "at": AT, "normal": Key(VECTOR, "of the plane", True),
+    }),
+    "fixed": Table("both move as one", {"between": BETWEEN, "at": AT}),
+    "screw": Table("slides by `pitch` for each turn", {
+        "between": BETWEEN, "at": AT, "axis": AXIS, "pitch": Key(Number(), "per turn", True),
+    }),
+    "rolling": Table("a wheel (the second part) rolls along a line of the first", {
+        "between": BETWEEN, "at": AT, "axis": AXIS,
+        "along": Key(VECTOR, "the line, at right angles to the axis", True),
+        "radius": Key(Number(), "of the wheel", True),
+    }),
+    "gear": Table("angle of the first = −ratio × angle of the second", {
+        "first": Key(Reference("joint"), "a hinge", True),
+        "second": Key(Reference("joint"), "another hinge", True),
+        "ratio": Key(Number(), "r₂/r₁ of toothed wheels, −r₂/r₁ of a belt", True),
+    }),
+    "angle": Table("the angle of a hinge as a coordinate that counts turns: `angle_` and its name",
+                   {"joint": Key(Reference("joint"), "the hinge", True)}),
+    "on_surface": Table("a place of a part stays on a surface", {
+        "part": PART, "surface": Key(Formula("space"), "zero on the surface", True), "at": PLACE,
+    }),
+    "on_curve": Table("a place of a part stays on a curve", {
+        "part": PART, "curve": Key(Curve(), "", True), "at": PLACE,
+        "start": Key(Number(), "s at the start"),
+    }),
+    "drive": Table("a hinge or a slider that moves as told", {
+        "joint": JOINT, "angle": Key(Formula("time"), "of a hinge"),
+        "slide": Key(Formula("time"), "of a slider"),
+    }),
+    "move": Table("a place of a part that moves as told", {
+        "part": PART, "motion": Key(Formulas("time", 3), "where it is", True), "at": PLACE,
+    }),
+}  # fmt: skip
+
+FORCES = {
+    "spring": Table("a spring and damper between two places", {
+        "between": BETWEEN, **_springs("length", "length"), "length": REST, "ends": ENDS,
+    }),
+    "rope": Table("a spring that does not push", {
+        "between": BETWEEN, "stiffness": Key(Number(), "", True), "length": REST, "ends": ENDS,
+    }),
+    "damper": Table("a force against the change of a distance", {
+        "between": BETWEEN, "damping": Key(Number(), "", True), "ends": ENDS,
+    }),
+    "torsion": Table("a spring and damper in a hinge", {
+        "joint": JOINT, **_springs("angle", "angle"),
+        "turns": Key(Flag(), "count turns, so that it is wound up"),
+    }),
+    "push": Table("a spring and damper along a slider",
+                  {"joint": JOINT, **_springs("slide", "slide")}),
+    "motor": Table("a torque about a hinge, or a force along a slider", {
+        "joint": JOINT,
+        "drive": Key(Formula("state"), "makes the angle or the slide grow"),
+        "law": Key(Formula("motion", (LENGTH, RATE)), "instead of a drive"),
+        "of": Key(Text(("angle", "slide")), "what it drives in a cylindrical joint"),
+    }),
+    "force": Table("a force on a part", {
+        "part": PART, "force": Key(Formulas("state", 3), "its components", True), "at": PLACE,
+        "follower": FOLLOWER,
+    }),
+    "torque": Table("a torque on a body", {
+        "part": PART, "torque": Key(Formulas("state", 3), "its components", True),
+        "follower": FOLLOWER,
+    }),
+    "potential": Table("any potential energy", {"energy": Key(Formula("state"), "", True)}),
+}  # fmt: skip
+
+VERBS: dict[str, dict[str, Table]] = {"joints": JOINTS, "forces": FORCES}
+
+# ---- systems, flows, and what is common to all ------------------------------------------------
+
+SYSTEM = Table("a system: its energy in one of four forms, constraints, forces", {
+    "coordinates": Key(Words(), "", True),
+    "velocities": Key(Words(), "their rates; `x_dot` for x if left out"),
+    "momenta": Key(Words(), "`p_x` for x if left out"),
+    "mass": Key(Mass(), "T = ½ q̇ᵀM q̇"),
+    "kinetic": Key(Formula("state"), "T, instead of a mass"),
+    "potential": Key(Formula("state"), "U, beside a mass or a kinetic energy"),
+    "lagrangian": Key(Formula("state"), "L, instead of T and U"),
+    "hamiltonian": Key(Formula("state"), "H, of coordinates and momenta"),
+    "constraints": Key(Equations(), "g = 0"),
+    "forces": Key(Rows(), "generalised forces; those left out by name are zero"),
+})  # fmt: skip
+
+FLOW = Table("a flow ẋ = f(x, t)", {
+    "variables": Key(Words(), "", True),
+    "rates": Key(Rows(), "f", True),
+})  # fmt: skip
+
+DRAWING = Table("how a system or a flow is drawn", {
+    "points": Key(Points(), "", True),
+    "links": Key(Links(), "what joins them"),
+    "trails": Key(Names("points"), "that leave a trail"),
+    "curves": Key(Tracks(), "lines that stand in space"),
+    "down": Key(Text(("x", "y", "z", "none")), "the axis that points down in a picture"),
+})  # fmt: skip
+
+START = Table("where it begins; parts of a mechanism say so themselves", {
+    "q": Key(Rows(formulas=False), "coordinates"),
+    "v": Key(Rows(formulas=False, alone=True), "velocities; those left out by name are zero"),
+    "p": Key(Rows(formulas=False, alone=True), "momenta, instead of velocities"),
+    "t": Key(Number(), "the time"),
+})  # fmt: skip
+
+RUN = Table("how it is simulated", {
+    "duration": Key(Number(), ""),
+    "step": Key(Number(), ""),
+    "tolerance": Key(Number(), "instead of a step: the relative error to choose it for"),
+    "method": Key(MethodOf(), ""),
+    "every": Key(Count(), "keep every k-th state"),
+    "project": Key(Flag(), "take the nearest start that satisfies the constraints"),
+    "laws": Key(Laws(), "what the certificate watches"),
+})  # fmt: skip
+
+EVENT = Table("a zero crossing to be located", {
+    "expression": Key(Formula("state"), "", True),
+    "direction": Key(Text(("both", "up", "down")), "whether it grows or falls"),
+    "terminal": Key(Flag(), "whether the run ends there"),
+})  # fmt: skip
+
+TOP = {
+    "title": Key(Text(), "what it is about"),
+    "gravity": Key(VECTOR, "of a mechanism: the acceleration of gravity"),
+}
+TABLES = {"system": SYSTEM, "flow": FLOW, "drawing": DRAWING, "start": START, "run": RUN}
+MECHANISM = ("gravity", *PARTS, *VERBS)
+SECTIONS = ("title", "parameters", *MECHANISM, *TABLES, "events")

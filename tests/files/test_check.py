@@ -1,0 +1,45 @@
+"""Whether a model fits together, told without running it."""
+
+import pytest
+
+import taut
+from taut.errors import InconsistentStart
+from taut.files.check import checked
+
+x, y = taut.coordinates("x y")
+CIRCLE = taut.System(
+    [x, y], mass=1, constraints={"a": x**2 + y**2 - 1, "b": 3 * x**2 + 3 * y**2 - 3}
+)
+
+
+def test_freedom_and_redundant_constraints():
+    found = checked(taut.Model(CIRCLE, q0=[1, 0], v0=[0, 2], duration=1, step=0.1))
+    assert found.freedom == 1
+    assert len(found.redundant) == 1
+    text = str(found)
+    assert "1 degree" in text
+    assert "consistent: max |g| 0.0e+00" in text
+    assert "for 1 in steps of 0.1, method auto" in text
+
+
+def test_a_start_off_the_constraints_is_refused_or_projected():
+    with pytest.raises(InconsistentStart):
+        checked(taut.Model(CIRCLE, q0=[1.1, 0], v0=0))
+    assert "projected" in str(checked(taut.Model(CIRCLE, q0=[1.1, 0], v0=0, project=True)))
+    assert "none" in str(checked(taut.Model(CIRCLE)))
+
+
+def test_redundant_joints_by_name():
+    m = taut.Mechanism()
+    a = m.point("a", mass=1, at=(1, 0, 0))
+    m.rod("one", m.ground, a)
+    m.rod("two", m.ground, a)
+    found = checked(taut.Model(m, duration=1, tolerance=1e-6, method=taut.GaussLobatto(2)))
+    assert (found.freedom, found.redundant) == (2, {"two": 1})
+    assert "to a tolerance of 1e-06, method gauss-lobatto" in str(found)
+
+
+def test_flows_have_neither():
+    flow = taut.Flow([x, y], [y, -x])
+    assert "redundant" not in str(checked(taut.Model(flow, q0=[1, 0])))
+    assert "given" in str(checked(taut.Model(flow, q0=[1, 0])))

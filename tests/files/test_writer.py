@@ -1,0 +1,198 @@
+"""Models to files and back: the same models, bit by bit."""
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import taut
+from taut.errors import FileError, InputError, UnknownName
+from taut.files.reader import model_of
+from taut.files.schema import PARTS, VERBS
+from taut.files.source import Source
+from taut.problems import names, problem
+
+HERE = Path(__file__).parent
+EXAMPLES = sorted((HERE.parents[1] / "examples").glob("*.toml"))
+zoo = runpy.run_path(str(HERE / "zoo.py"))["zoo"]
+x, y, k = taut.coordinates("x y k")
+
+
+def again(model):
+    return model_of(Source(model.text, "m.toml"), model.name, {})
+
+
+def same_runs(model, **changes):
+    one, two = model.simulate(**changes), again(model).simulate(**changes)
+    for name in ("t", "q", "v", "p", "multipliers"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+    return one, two
+
+
+def test_every_verb_of_a_mechanism_is_in_the_schema_and_in_the_zoo():
+    known = {verb for verb, _ in PARTS.values()} | {verb for x in VERBS.values() for verb in x}
+    recorded = {
+        name
+        for name in dir(taut.Mechanism)
+        if not name.startswith("_") and hasattr(getattr(taut.Mechanism, name), "__wrapped__")
+    }
+    assert known == recorded
+    assert {told.verb for told in zoo().record.values()} == recorded
+    assert "angle_screw" not in zoo().record  # which the screw makes by itself
+
+
+def pieces(mechanism):
+    """All terms of a mechanism before they are written down: types, places, numbers, names."""
+    held = (*mechanism.joints.values(), *mechanism.forces.values())
+    return [
+        (x.name, p.kind, p.key, list(p.indices), [float(v) for v in p.values], list(p.names))
+        for x in held
+        for p in x.pieces
+    ]
+
+
+def test_every_joint_and_force_comes_back():
+    """The same types of terms, with the same numbers, from the same start: the same run."""
+    model = taut.Model(zoo(), title="zoo", duration=0.05, step=0.01, laws=None, project=True)
+    found = again(model)
+    assert pieces(found.model) == pieces(model.model)
+    assert found.model["field"].energy == model.model["field"].energy
+    assert list(found.model.parts) == list(model.model.parts)
+    for was, now in zip(model.model.start(), found.model.start(), strict=True):
+        np.testing.assert_array_equal(was, now)
+    for name, part in model.model.parts.items():
+        assert part.masses == found.model.parts[name].masses
+    assert found.text == model.text
+    assert found.model["c"].looks == {"look": "box", "size": [1, 1, 1]}
+    assert found.settings == model.settings
+
+
+@pytest.mark.parametrize("name", [n for n in names() if problem(n).system.given is not None])
+def test_problems_come_back(name):
+    """All hand-written ones, with their drawings; their kernels are the same, so their runs are."""
+    given = problem(name)
+    model = taut.Model(
+        given.system, q0=given.q0, v0=given.v0, step=given.step, duration=given.duration,
+        parameters=dict(given.parameters),
+    )  # fmt: skip
+    found = again(model)
+    assert found.system.key == given.system.key
+    assert found.system.named_key == given.system.named_key
+    np.testing.assert_array_equal(found.settings["q0"], given.q0)
+    was, now = given.system.drawing, found.system.drawing
+    if was is not None:
+        assert (now.points, now.links, now.curves) == (was.points, was.links, was.curves)
+    assert again(found).text == found.text
+
+
+SYSTEMS = {
+    "mass matrix": {"mass": [[2, sp.Rational(1, 3)], [sp.Rational(1, 3), k]], "potential": x * y},
+    "kinetic": {"kinetic": (sp.Symbol("x_dot") ** 2 + sp.Symbol("y_dot") ** 2) * (2 + sp.cos(x)),
+                "potential": 0.1 * x**4 + sp.sqrt(1 + y**2)},
+    "lagrangian": {"lagrangian": sp.Symbol("u") ** 2 / 2 + sp.Symbol("w") ** 2 - x**2 * y**2,
+                   "velocities": sp.symbols("u w")},
+    "hamiltonian": {"hamiltonian": (sp.Symbol("p_x") ** 2 + k * sp.Symbol("p_y") ** 2) / 2 + x**2,
+                    "constraints": [x - y**2]},
+    "forced": {"mass": 1.5, "forces": [0, -sp.Symbol("y_dot") + sp.sin(taut.t)],
+               "constraints": {"the curve": x - y**2 + taut.t}},
+    "forces of nothing": {"mass": 1, "forces": [0, 0]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_forms_of_systems_come_back(name):
+    system = taut.System([x, y], **SYSTEMS[name], parameters={"k": 0.7})
+    found = again(taut.Model(system)).model
+    assert found.key == system.key
+    assert found.named_key == system.named_key
+    assert found.parameters == {"k": 0.7}
+
+
+@pytest.mark.parametrize("down", ["y", None])
+def test_drawings_come_back(down):
+    u = sp.Symbol("u")
+    drawing = taut.Drawing(
+        {"a": (x, y), "b": (k / 3, 0), "c": (0, 1)}, [("a", "b", "spring"), ("b", "c")],
+        trails=["a", "c"], curves=[((sp.cos(u) * k, sp.sin(u)), (u, 0, 2 * np.pi))], down=down,
+    )  # fmt: skip
+    system = taut.System([x, y], mass=1, parameters={"k": 2}, drawing=drawing)
+    found, was = again(taut.Model(system)).model.drawing, system.drawing
+    assert (found.points, found.links, found.trails) == (was.points, was.links, was.trails)
+    assert found.down == was.down
+    (old,), (new,) = was.curves, found.curves
+    assert (new.first, new.last) == (old.first, old.last)
+    assert new.places == tuple(e.xreplace({old.symbol: new.symbol}) for e in old.places)
+
+
+def test_runs_of_systems_and_flows_come_back():
+    system = taut.System([x, y], mass=[1, k], potential=0.3 * x**2 + x * y**3 / 3, parameters=["k"])
+    model = taut.Model(
+        system, q0=[0.1, 0.2], p0=[0, 0.3], t0=0.5, duration=1, step=0.1, every=2,
+        parameters={k: 1.7}, method=taut.GaussLobatto(3), laws={"half energy": x**2},
+        events=[taut.Event(x - y / 7, "up"), taut.Event(y - 5, terminal=True, name="far")],
+    )  # fmt: skip
+    one, two = same_runs(model)
+    assert [e.name or str(e.expression) for e in one.watch.events] == [
+        e.name for e in two.watch.events
+    ]
+    assert again(model).settings["laws"] == {"half energy": x**2}
+    flow = taut.Flow([x, y], {x: y, y: -k * sp.sin(x)}, drawing=taut.Drawing({"a": (x, y)}))
+    same_runs(taut.Model(flow, q0=[1, 0], duration=1, step=0.1, parameters={"k": 2}))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+def test_examples_run_and_come_back(path):
+    model = taut.load(path)
+    one, _ = same_runs(model, duration=0.2)
+    if one.system.c:
+        assert one.certificate.max_g < 1e-12
+
+
+def test_files_are_written_and_loaded(tmp_path):
+    model = taut.Model(taut.System([x], mass=1), title='a "b"\n\x7f', q0=[1], v0=[0.1])
+    path = model.save(tmp_path / "m.toml")
+    assert taut.load(path).title == 'a "b"\n\x7f'
+    assert taut.load(str(path)).name == "m"
+    with pytest.raises(FileError, match=r"ending in \.toml"):
+        model.save(tmp_path / "m.json")
+    with pytest.raises(FileError, match="cannot write"):
+        model.save(tmp_path / "none" / "m.toml")
+    with pytest.raises(InputError, match="no parameters to set"):
+        taut.load(tmp_path / "run.zarr", k=1)
+
+
+def test_what_cannot_be_written_says_so():
+    with pytest.raises(InputError, match="no model"):
+        taut.Model(3)
+    with pytest.raises(UnknownName, match="did you mean 'step'"):
+        taut.Model(taut.System([x], mass=1), stepp=1)
+    with pytest.raises(FileError, match="k has no value"):
+        _ = taut.Model(taut.System([x], mass=k, parameters=["k"])).text
+    term = taut.Term("lagrangian", (x,), [sp.Symbol("u") ** 2], [[0]], rates=[sp.Symbol("u")])
+    with pytest.raises(FileError, match="a system of terms"):
+        _ = taut.Model(taut.System.from_terms([x], [term])).text
+    system = taut.System([x], mass=1)
+    with pytest.raises(FileError, match="batch"):
+        _ = taut.Model(system, q0=[[1], [2]]).text
+    with pytest.raises(FileError, match="cannot be written"):
+        _ = taut.Model(system, method=taut.Corrected("rk4", laws=[x])).text
+    with pytest.raises(FileError, match="written"):
+        _ = taut.Model(taut.System([x], mass=1, potential=sp.erf(x))).text
+    m = taut.Mechanism()
+    m.point("a", mass=1, at=(0, 0, 0), colour="red")
+    with pytest.raises(FileError, match="colour cannot be written"):
+        _ = taut.Model(m).text
+    m = taut.Mechanism()
+    m.force(m.point("a", mass=1, at=(0, 0, 0)), lambda t, state: (0, 0, 1))
+    with pytest.raises(FileError, match="a Python function cannot be written"):
+        _ = taut.Model(m).text
+    driven = taut.System([x], mass=1, forces=[k], controls={k: lambda t, state: 1.0})
+    with pytest.raises(FileError, match="a Python function cannot be written"):
+        _ = taut.Model(driven).text
+    m = taut.Mechanism()
+    m.point("a", mass=1, at=(0, 0, 0))
+    m.record.clear()  # as if a part had come by another road
+    with pytest.raises(FileError, match="a cannot be written"):
+        _ = taut.Model(m).text
