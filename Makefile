@@ -38,6 +38,7 @@ docs: $(STAMP) ## build the site of the documentation into out/docs
 peers: $(STAMP) ## install what is measured against, where it can be
 	@$(BIN)/python -c 'import heyoka' 2>/dev/null || $(PIP) heyoka || true
 	@$(BIN)/python -c 'import elastica' 2>/dev/null || $(PIP) pyelastica || true
+	@$(BIN)/python -c 'import pinocchio' 2>/dev/null || $(PIP) pin || true
 
 bench: peers ## measure speed (peers that cannot be installed are left out)
 	@$(BIN)/python benchmarks/run.py $(ARGS)

@@ -22,11 +22,13 @@ from taut.errors import (
     StepError,
     TautError,
     UnknownName,
+    Unsimulated,
     UnstableStep,
 )
 
 if TYPE_CHECKING:
     from taut.fields import Beam, Beams, Circle, End, Field, Rectangle, Section, Square, Tube, s
+    from taut.files.urdf import urdf
     from taut.laws import (
         Law,
         Laws,
@@ -90,6 +92,7 @@ _ROOMS = {
     "taut.fields": (
         "Beam", "Beams", "Circle", "End", "Field", "Rectangle", "Section", "Square", "Tube", "s",
     ),
+    "taut.files.urdf": ("urdf",),
     "taut.march.field_trajectory": ("FieldTrajectory",),
     "taut.methods.fields": ("Hamel", "Poisson", "Scheme", "Variational"),
     "taut.march.dense": ("States",),
@@ -141,10 +144,10 @@ __all__ = [
     "Method", "ModelError", "Modes", "NoEquilibrium", "Poisson", "PreciseElement", "Projected",
     "Rattle", "Rectangle", "Scheme", "Section", "Square", "States", "StepError", "Symmetries",
     "SymplecticEuler", "SymplecticRK", "System", "TautError", "Term", "TimeElement",
-    "Trajectory", "Tube", "UnknownName", "UnstableStep", "Variational", "__version__",
-    "absorbed", "casimirs", "compare", "conserved", "coordinates", "equilibrium", "hojman",
-    "lie_symmetries", "load", "modes", "momenta", "noether", "register", "s", "simulate",
-    "special_values", "t", "velocities",
+    "Trajectory", "Tube", "UnknownName", "Unsimulated", "UnstableStep", "Variational",
+    "__version__", "absorbed", "casimirs", "compare", "conserved", "coordinates", "equilibrium",
+    "hojman", "lie_symmetries", "load", "modes", "momenta", "noether", "register", "s", "simulate",
+    "special_values", "t", "urdf", "velocities",
 ]  # fmt: skip
 
 

@@ -174,7 +174,7 @@ def test_the_start_is_consistent_exactly_where_it_is_said_to_be(problem):
     else:
         run = problem.simulate(**settings)
         assert not run.projected
-        np.testing.assert_allclose(run.q[0], problem.q0, rtol=0, atol=3e-16)
+        np.testing.assert_allclose(run.q[0], problem.q0, rtol=0, atol=1e-15)
         np.testing.assert_allclose(run.v[0], problem.v0, rtol=0, atol=3e-16)
 
 

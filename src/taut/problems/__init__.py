@@ -35,6 +35,7 @@ PROBLEMS: dict[str, str] = {
     "kepler-sphere": "kepler_sphere:kepler_sphere",
     "fpu": "fpu:fpu",
     "chain": "chain:chain",
+    "six-axis-arm": "six_axis_arm:six_axis_arm",
 }
 
 
