@@ -1,5 +1,6 @@
 """URDF files: the mechanism they become, against two other roads; and what is refused or noted."""
 
+import contextlib
 import runpy
 import sys
 from pathlib import Path
@@ -284,6 +285,94 @@ def test_a_joint_and_a_link_may_have_the_same_name(read):
     assert other.frames["ground"].part is other.ground
     free = read(robot(link("ground", 1.0)), base="free")
     assert list(free.parts) == ["ground link"]
+
+
+# ---- looks -------------------------------------------------------------------------------------
+
+
+def seen(geometry, origin="", material=""):
+    return f"<visual>{origin}<geometry>{geometry}</geometry>{material}</visual>"
+
+
+STL = """solid x
+facet normal 0 0 1
+outer loop
+vertex 0 0 0
+vertex 1 0 0
+vertex 0 1 0
+endloop
+endfacet
+endsolid
+"""
+
+
+def test_visuals_are_looks_with_their_places_and_colours(read):
+    m = read(
+        robot(
+            '<material name="blue"><color rgba="0 0 1 1"/></material>',
+            link("base", more=seen('<sphere radius="0.5"/>', '<origin xyz="0 0 -1"/>')),
+            link("arm", 1.0, xyz="0 0 0.5", more=seen(
+                '<box size="1 2 3"/>', '<origin xyz="0.1 0 0" rpy="0 0 1.5707963267948966"/>',
+                '<material name="blue"/>',
+            )),
+            link("tip", more=seen('<cylinder radius="0.1" length="2"/>')),
+            joint("hinge", "revolute", "base", "arm", xyz="0 0 1", axis="0 1 0"),
+            joint("weld", "fixed", "arm", "tip", xyz="1 0 0"),
+        ),
+        positions={"hinge": np.pi / 2},
+    )  # fmt: skip
+    (ball,) = m.ground.looks["shapes"]
+    assert (ball.kind, ball.size.tolist(), ball.at.tolist()) == ("ball", [1, 1, 1], [0, 0, -1])
+    box, cylinder = m.parts["arm"].looks["shapes"]
+    assert (box.kind, box.colour, box.size.tolist()) == ("box", "#0000ff", [1, 2, 3])
+    np.testing.assert_allclose(box.at, (0, 0, 0.9), atol=1e-15)  # x points down now
+    np.testing.assert_allclose(box.rotation[:, 1], (0, 0, 1), atol=1e-15)
+    assert (cylinder.kind, cylinder.size.tolist()) == ("cylinder", [0.2, 0.2, 2])
+    np.testing.assert_allclose(cylinder.at, (0, 0, 0), atol=1e-15)
+    assert not m.notes
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["part.stl", "../meshes/part.stl", "package://robots/meshes/part.stl", "file://part.stl"],
+)
+def test_meshes_beside_the_file_are_drawn(tmp_path, name):
+    folder = tmp_path / "robots" / "urdf"
+    for place in (folder, tmp_path / "robots" / "meshes"):
+        place.mkdir(parents=True)
+        (place / "part.stl").write_text(STL)
+    text = robot(link("base", more=seen(f'<mesh filename="{name}" scale="2 2 2"/>')))
+    (folder / "r.urdf").write_text(text)
+    (look,) = taut.urdf(folder / "r.urdf").ground.looks["shapes"]
+    assert look.mesh.vertices.max() == 2.0
+
+
+@pytest.mark.parametrize(
+    "name", ["{root}/secret.stl", "../../secret.stl", "package://other/secret.stl", "missing.stl",
+             "package://urdf/../../secret.stl", "bad.stl", "part.dae", "&#x2028;.stl"],
+)  # fmt: skip
+def test_meshes_elsewhere_are_not_opened_and_noted(tmp_path, name):
+    folder = tmp_path / "robots" / "urdf"
+    folder.mkdir(parents=True)
+    (tmp_path / "secret.stl").write_text(STL)
+    (folder / "bad.stl").write_text("solid of something else")
+    (folder / "part.dae").write_text("<COLLADA/>")
+    name = name.format(root=tmp_path)
+    text = robot(link("base", more=seen(f'<mesh filename="{name}"/>')))
+    (folder / "r.urdf").write_text(text)
+    with pytest.warns(taut.Unsimulated, match="is not drawn"):
+        m = taut.urdf(folder / "r.urdf")
+    assert len(m.notes) == 1
+    assert "shapes" not in m.ground.looks
+    with pytest.warns(taut.Unsimulated) if "other" not in name else contextlib.nullcontext():
+        m = taut.urdf(folder / "r.urdf", packages={"other": tmp_path})
+    assert ("shapes" in m.ground.looks) == ("other" in name)
+
+
+def test_a_look_without_size_is_noted(read):
+    with pytest.warns(taut.Unsimulated, match="look of link base"):
+        m = read(robot(link("base", more=seen('<sphere radius="0"/>'))))
+    assert not m.ground.looks
 
 
 # ---- what is refused ---------------------------------------------------------------------------

@@ -120,7 +120,7 @@ class Outer:
         for (k, b), group in sorted(kinds.items()):
             if len(group) >= FEWEST and k + b <= FRONT:
                 own = np.array([members[x] for x in group]).reshape(-1, k)
-                beside = np.array([around[x] for x in group], np.int64).reshape(-1, b)
+                beside = np.array([around[x] for x in group], np.int64).reshape(len(group), b)
                 self._eliminate(own, beside)
                 found = True
         return found

@@ -106,7 +106,7 @@ def _stl(content: bytes) -> tuple[np.ndarray, np.ndarray]:
     many = int.from_bytes(content[80:84], "little") if len(content) >= 84 else -1
     if many >= 0 and len(content) == 84 + 50 * many:
         _few(many)
-        rows = np.frombuffer(content, dtype=np.dtype("<f4, (3,3)<f4, <u2"), offset=84)
+        rows = np.frombuffer(content, dtype=np.dtype("(3,)<f4, (3,3)<f4, <u2"), offset=84)
         corners = rows["f1"].reshape(-1, 3).astype(float)
     else:
         if not content.lstrip()[:5].lower() == b"solid":
@@ -143,7 +143,7 @@ def _few(many: int) -> None:
 
 
 def _checked(what: str, vertices: np.ndarray, faces: np.ndarray, error: type) -> Mesh:
-    if vertices.ndim != 2 or vertices.shape[1] != 3 or faces.ndim != 2 or faces.shape[1] != 3:
+    if vertices.shape[1:] != (3,) or faces.shape[1:] != (3,) or not len(faces):
         raise error(
             f"{what} has no triangles",
             expected="vertices of shape (V, 3) and faces of shape (F, 3)",
