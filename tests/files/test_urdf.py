@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
 from scipy.integrate import solve_ivp
 
 import taut
@@ -369,6 +370,13 @@ def test_meshes_elsewhere_are_not_opened_and_noted(tmp_path, name):
     assert ("shapes" in m.ground.looks) == ("other" in name)
 
 
+def test_a_look_that_is_not_known_is_noted(read):
+    with pytest.warns(taut.Unsimulated, match="<capsule> of base"):
+        m = read(robot(link("base", more=seen('<capsule radius="1" length="2"/>'))))
+    assert "visual without a shape" in m.notes[1]
+    assert not m.ground.looks
+
+
 def test_a_look_without_size_is_noted(read):
     with pytest.warns(taut.Unsimulated, match="look of link base"):
         m = read(robot(link("base", more=seen('<sphere radius="0"/>'))))
@@ -506,6 +514,31 @@ def test_a_joint_that_mimics_has_no_position_of_its_own(read):
     )  # fmt: skip
     with pytest.raises(taut.InputError, match="k follows hinge"):
         read(text, positions={"k": 1.0})
+
+
+PIECES = ("", "0", "-1", "1e400", "nan", "<", ">", '"', "&", "&lt;", "<link/>", "</link>", "é",
+          "\0", "joint_1", "base", "fixed", "planar", "floating", "inertia", " ")  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::taut.Unsimulated")
+@given(
+    st.lists(st.tuples(st.floats(0, 1), st.integers(0, 40), st.sampled_from(PIECES)), min_size=1,
+             max_size=3)
+)  # fmt: skip
+@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_is_done_to_a_file_it_is_read_or_refused(tmp_path, changes):
+    text = ARM.read_text()
+    for share, cut, piece in changes:
+        at = int(share * len(text))
+        text = text[:at] + piece + text[at + cut :]
+    file = tmp_path / "changed.urdf"
+    file.write_text(text)
+    said = ""
+    try:
+        assert taut.urdf(file).frames
+    except taut.TautError as error:
+        said = str(error)
+    assert not said or ("changed.urdf" in said and "line " in said)
 
 
 def test_the_example_is_the_file_of_the_problem():

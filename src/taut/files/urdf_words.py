@@ -99,6 +99,9 @@ class Reader:
         for child in list(element):
             if isinstance(child.tag, str) and child.tag in inside:
                 self._element(child, owner)
+                if child.tag == "visual" and not len(child.find("geometry")):
+                    self.note("visual without a shape", owner)
+                    element.remove(child)
             else:
                 self._take_out(element, child, owner)
         tags = [child.tag for child in element]
