@@ -108,6 +108,13 @@ def test_looks_of_a_thin_rod_stay_along_it():
     np.testing.assert_allclose(faces.mean(axis=0), 0.5 * run["rod"].axis[-1], atol=1e-3)
 
 
+def test_a_report_says_what_is_not_simulated(run, tmp_path, monkeypatch):
+    assert "not simulated" not in run.report(tmp_path / "run.html").read_text()
+    monkeypatch.setattr(run.system.mechanism, "notes", ["<limit> of elbow_1: *not* simulated"])
+    page = run.report(tmp_path / "run.html").read_text()
+    assert "<li>&lt;limit&gt; of elbow_1: *not* simulated</li>" in page
+
+
 def test_a_mesh_is_seen_on_the_page_and_turns(run, visit, tmp_path):
     """Magenta is of no other thing in the picture."""
     run.animate(tmp_path / "run.html")
