@@ -22,6 +22,7 @@ from taut.errors import (
     StepError,
     TautError,
     UnknownName,
+    Unsimulated,
     UnstableStep,
 )
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from taut.fields import Beam, Beams, Circle, End, Field, Rectangle, Section, Square, Tube, s
     from taut.files.loading import load
     from taut.files.model import Model
+    from taut.files.urdf import urdf
     from taut.laws import (
         Law,
         Laws,
@@ -94,6 +96,7 @@ _ROOMS = {
     ),
     "taut.files.loading": ("load",),
     "taut.files.model": ("Model",),
+    "taut.files.urdf": ("urdf",),
     "taut.march.field_trajectory": ("FieldTrajectory",),
     "taut.methods.fields": ("Hamel", "Poisson", "Scheme", "Variational"),
     "taut.march.dense": ("States",),
@@ -144,11 +147,11 @@ __all__ = [
     "InconsistentStart", "InputError", "Interrupted", "Law", "Laws", "LobattoPair", "Mechanism",
     "Method", "Model", "ModelError", "Modes", "NoEquilibrium", "Poisson", "PreciseElement",
     "Projected", "Rattle", "Rectangle", "Scheme", "Section", "Square", "States", "StepError",
-    "Symmetries", "SymplecticEuler", "SymplecticRK", "System", "TautError", "Term",
-    "TimeElement", "Trajectory", "Tube", "UnknownName", "UnstableStep", "Variational",
+    "Symmetries", "SymplecticEuler", "SymplecticRK", "System", "TautError", "Term", "TimeElement",
+    "Trajectory", "Tube", "UnknownName", "Unsimulated", "UnstableStep", "Variational",
     "__version__", "absorbed", "casimirs", "compare", "conserved", "coordinates", "equilibrium",
     "hojman", "lie_symmetries", "load", "modes", "momenta", "noether", "register", "rotation", "s",
-    "simulate", "special_values", "t", "velocities",
+    "simulate", "special_values", "t", "urdf", "velocities",
 ]  # fmt: skip
 
 

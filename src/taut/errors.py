@@ -14,7 +14,8 @@ TautError
 
 Every message says what happened and, where it helps, what was expected, what was received
 and what to do.  A `StepError` says when (time and step number); a run that ended half-way
-hands over what it has in ``error.partial``.  `UnstableStep` is a warning (a `UserWarning`).
+hands over what it has in ``error.partial``.  `UnstableStep` and `Unsimulated` are warnings
+(`UserWarning`).
 """
 
 from __future__ import annotations
@@ -186,3 +187,17 @@ class FileError(TautError):
 
 class UnstableStep(UserWarning):
     """A step beyond the limit of stability of an explicit scheme: a warning, not an error."""
+
+
+class Unsimulated(UserWarning):
+    """A file says something that is not simulated: a warning, not an error.
+
+    Attributes
+    ----------
+    notes : list of str
+        All of it; also in ``mechanism.notes``.
+    """
+
+    def __init__(self, file: object, notes: list[str]) -> None:
+        super().__init__("\n".join([f"{file}: read, but not all of it is simulated", *notes]))
+        self.notes = notes

@@ -19,12 +19,13 @@ from taut.model.mechanism.shapes import PLATE, POINT, ROD
 
 if TYPE_CHECKING:
     from taut.march.trajectory import Trajectory
+    from taut.model.mechanism.frames import Frame
     from taut.model.mechanism.joints import Joint
     from taut.model.mechanism.parts import Part
 
 
-def view(run: Trajectory, name: str) -> PartView | JointView:
-    """The part or the joint of this name in a run."""
+def view(run: Trajectory, name: str) -> PartView | JointView | FrameView:
+    """The part, joint or frame of this name in a run."""
     mechanism = run.system.mechanism
     if mechanism is None:
         raise TypeError("only runs of a taut.Mechanism have parts by name; slice run.q[:, i]")
@@ -32,7 +33,10 @@ def view(run: Trajectory, name: str) -> PartView | JointView:
         return PartView(run, mechanism.parts[name])
     if name in mechanism.joints:
         return JointView(run, mechanism.joints[name])
-    raise UnknownName("part or joint", name, [*mechanism.parts, *mechanism.joints])
+    if name in mechanism.frames:
+        return FrameView(run, mechanism.frames[name])
+    known = {*mechanism.parts, *mechanism.joints, *mechanism.frames}
+    raise UnknownName("part, joint or frame", name, known)
 
 
 @dataclass(frozen=True)
@@ -333,3 +337,53 @@ class JointView:
 
     def __repr__(self) -> str:
         return f"<{self.joint.kind} joint {self.joint.name!r} at {len(self.run.t)} states>"
+
+
+@dataclass(frozen=True)
+class FrameView:
+    """A frame of a mechanism along a run."""
+
+    run: Trajectory
+    frame: Frame
+
+    @property
+    def _part(self) -> PartView:
+        return PartView(self.run, self.frame.part)
+
+    def _still(self, values: np.ndarray) -> np.ndarray:
+        """What does not change, at every state."""
+        return np.broadcast_to(values, (*self.run.q.shape[:-1], *values.shape))
+
+    @property
+    def moves(self) -> bool:
+        """Whether it is not on the ground."""
+        return self.frame.part.shape.size > 0
+
+    @property
+    def position(self) -> np.ndarray:
+        """Of its origin, shape (N, 3)."""
+        return self._part.place(self.frame.at) if self.moves else self._still(self.frame.at)
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """Of its origin, shape (N, 3)."""
+        if not self.moves:
+            return self._still(np.zeros(3))
+        seen = self._part
+        arm = self.position - seen.position
+        return seen.velocity + np.cross(seen.angular_velocity, arm)
+
+    @property
+    def rotation(self) -> np.ndarray:
+        """Its axes in space, as columns, shape (N, 3, 3)."""
+        if not self.moves:
+            return self._still(self.frame.rotation)
+        return self._part.directors @ (self.frame.part.directors.T @ self.frame.rotation)
+
+    @property
+    def angular_velocity(self) -> np.ndarray:
+        """In space, shape (N, 3)."""
+        return self._part.angular_velocity if self.moves else self._still(np.zeros(3))
+
+    def __repr__(self) -> str:
+        return f"<frame {self.frame.name!r} at {len(self.run.t)} states>"

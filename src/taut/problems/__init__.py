@@ -44,6 +44,7 @@ PROBLEMS: dict[str, str] = {
     "bennett": "bennett:bennett",
     "cloth": "cloth:cloth",
     "body-chain": "body_chain:body_chain",
+    "six-axis-arm": "six_axis_arm:six_axis_arm",
 }
 
 

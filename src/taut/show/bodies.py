@@ -1,9 +1,4 @@
-"""The scene of a run of a mechanism: bodies as large as their inertia says, joints, rods, springs.
-
-A body is drawn as the solid of uniform density that has its principal moments: a box with sides
-√(12 Eᵢ/m), Eᵢ = (J₁ + J₂ + J₃)/2 − Jᵢ; a cylinder with radius 2 √(E₁/m) and height √(12 E₃/m) where
-E₁ = E₂; a ball with radius √(5 E/m) where all are equal.
-"""
+"""The scene of a run of a mechanism: bodies, joints, rods, springs; what the ground carries."""
 
 from __future__ import annotations
 
@@ -17,16 +12,14 @@ from taut.march.trajectory import Trajectory
 from taut.model.mechanism import Mechanism
 from taut.model.mechanism.forces import Acting
 from taut.model.mechanism.parts import Part
-from taut.model.mechanism.shapes import GROUND, NUMBER, PLATE, POINT, ROD
+from taut.model.mechanism.shapes import GROUND, NUMBER, POINT, ROD
 from taut.show import style
+from taut.show.body_shapes import as_data, rod_frame, shapes_of
 from taut.show.frames import part_of, rows_shown
 from taut.show.scene import Item, Scene, box_of
 from taut.show.view import members as members_of
 
-LOOKS = ("box", "cylinder", "ball")
 TURNS = 32767  # whole numbers per unit of a quaternion
-ALIKE = 1e-6  # of the largest extent: two that differ by less are equal
-THIN = 0.02  # of the largest side of a body: what it is drawn as thick at least
 LABELS, TRAILS = 12, 4
 MARKED = ("spherical", "revolute", "universal", "cylindrical", "prismatic", "fixed", "screw")
 
@@ -43,7 +36,8 @@ def scene_of(run: Trajectory, members: Any) -> Scene:
     for k, (one, end) in enumerate(zip(runs, ends, strict=True)):
         part = part_of(one, np.minimum(rows, end - 1))
         items += _member(mechanism, part, k if len(runs) > 1 else None)
-    box = _grown(box_of([item.data["places"] for item in items]), mechanism)
+    items += _ground(mechanism)
+    box = box_of([_around(item, mechanism) for item in items])
     return Scene(run.t[rows], items, box, _up(mechanism), ("x", "y", "z"), notes)
 
 
@@ -89,61 +83,35 @@ def _solids(
     run: Trajectory, solids: list[Part], named: bool, inks: dict[str, int], member: int | None
 ) -> Item:
     turns = np.stack([SO3._quaternion(_frames(run, part)) for part in solids], axis=1)
-    shapes = [shape_of(part) for part in solids]
-    return Item(
-        "bodies",
-        {
-            "places": np.stack([PartView(run, x).position for x in solids], axis=1),
-            "turns": np.round(TURNS * turns).astype(np.int16),
-            "looks": [look for look, _ in shapes],
-            "sizes": [list(size) for _, size in shapes],
-            "names": [part.name for part in solids] if named else [],
-            "inks": [inks[part.name] for part in solids],
-            "member": member,
-        },
-    )
+    data = {
+        "places": np.stack([PartView(run, x).position for x in solids], axis=1),
+        "turns": np.round(TURNS * turns).astype(np.int16),
+        # What has a look of its own is known by it.
+        "names": ["" if "shapes" in x.looks else x.name for x in solids] if named else [],
+        "inks": [inks[part.name] for part in solids],
+        "member": member,
+    }
+    return Item("bodies", data | as_data([shapes_of(part) for part in solids]))
 
 
 def _frames(run: Trajectory, part: Part) -> np.ndarray:
     """Principal axes at every state; those of a thin rod turn as little as they can."""
     seen = PartView(run, part)
-    if part.shape is not ROD:
-        return seen.directors
-    axis = seen.axis / np.linalg.norm(seen.axis, axis=-1, keepdims=True)
-    other = np.zeros_like(axis)
-    other[np.arange(len(axis)), np.argmin(np.abs(axis), axis=-1)] = 1.0
-    first = np.cross(other, axis)
-    first /= np.linalg.norm(first, axis=-1, keepdims=True)
-    return np.stack([first, np.cross(axis, first), axis], axis=-1)
+    return rod_frame(seen.axis) if part.shape is ROD else seen.directors
 
 
-def shape_of(part: Part) -> tuple[str, tuple[float, float, float]]:
-    """How a body is drawn: what it is, and its extents along its principal axes."""
-    given = part.looks.get("look")
-    size = part.looks.get("size")
-    if given is not None or size is not None:
-        return given or "box", _given_size(part, size)
-    per_mass = np.maximum(part.extents, 0.0) / part.mass
-    sides = np.sqrt(12 * per_mass)
-    least = THIN * float(sides.max())
-    if part.shape is ROD:
-        return "cylinder", (least, least, float(sides[2]))
-    if part.shape is PLATE:
-        return "box", (float(sides[0]), float(sides[1]), least)
-    close = np.abs(per_mass[:, None] - per_mass[None]) <= ALIKE * per_mass.max()
-    if close.all():
-        ball = 2 * float(np.sqrt(5 * per_mass[0]))
-        return "ball", (ball, ball, ball)
-    if close[0, 1]:
-        width = 4 * float(np.sqrt(per_mass[0]))
-        return "cylinder", (width, width, float(sides[2]))
-    return "box", (float(sides[0]), float(sides[1]), float(sides[2]))
-
-
-def _given_size(part: Part, size: Any) -> tuple[float, float, float]:
-    found = np.sqrt(12 * np.maximum(part.extents, 0.0) / part.mass) if size is None else size
-    x, y, z = (float(e) for e in np.broadcast_to(np.asarray(found, dtype=float), (3,)))
-    return x, y, z
+def _ground(mechanism: Mechanism) -> list[Item]:
+    """What the ground is drawn as, if anything was said of it."""
+    if not mechanism.ground.looks.get("shapes"):
+        return []
+    data = {
+        "places": np.zeros((1, 1, 3)),
+        "turns": np.array([[[TURNS, 0, 0, 0]]], dtype=np.int16),
+        "names": [],
+        "inks": [None],
+        "member": None,
+    }
+    return [Item("bodies", data | as_data([shapes_of(mechanism.ground)]))]
 
 
 def _marks(mechanism: Mechanism, run: Trajectory, member: int | None) -> list[Item]:
@@ -184,11 +152,20 @@ def _ends(run: Trajectory, a: Part, b: Part, at: np.ndarray) -> list[np.ndarray]
     return found
 
 
-def _grown(box: np.ndarray, mechanism: Mechanism) -> np.ndarray:
-    """The box with room for the bodies at its edge."""
-    sizes = [shape_of(x)[1] for x in mechanism.parts.values() if x.shape.directors]
-    room = 0.5 * max((max(size) for size in sizes), default=0.0)
-    return box + room * np.array([[-1.0], [1.0]])
+def _around(item: Item, mechanism: Mechanism) -> np.ndarray:
+    """Places of an item, and for bodies the corners of the room that they need."""
+    places = item.data["places"]
+    if item.kind != "bodies":
+        return places
+    if item.data["inks"] == [None]:  # the ground
+        shapes = shapes_of(mechanism.ground)
+        low = high = np.array([shape.offset for shape in shapes])
+        room = np.array([shape.radius for shape in shapes])
+    else:
+        solids = [x for x in mechanism.parts.values() if x.shape.directors]
+        room = np.array([max(shape.reach for shape in shapes_of(part)) for part in solids])
+        low, high = places.min(axis=0), places.max(axis=0)
+    return np.stack([low - room[:, None], high + room[:, None]])
 
 
 def _up(mechanism: Mechanism) -> tuple[float, float, float]:

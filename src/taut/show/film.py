@@ -19,14 +19,13 @@ from taut.errors import FileError, InputError
 from taut.progress import Progress
 from taut.show import style
 from taut.show.scene import TRAILS, Item, Scene, between
-from taut.show.solid import Bodies, Solid, shades
+from taut.show.solid import STEEL, Bodies, Solid, shades
 from taut.show.words import plain
 
 FILMS = (".mp4", ".webm", ".mov", ".gif")
 LONGEST = 20.0  # seconds, if nothing is said
 MOST = 20_000  # pictures
 SIZE, DPI = (7.2, 5.4), 120
-STEEL = "#8c97a3"
 CODECS = {".mp4": "libx264", ".mov": "libx264", ".webm": "libvpx-vp9"}
 COILS = 9
 

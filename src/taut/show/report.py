@@ -205,6 +205,10 @@ def _model(page: Page, run: Run) -> None:
         _fields(page, run.model)
         return
     system = run.system
+    notes = getattr(getattr(system, "mechanism", None), "notes", [])
+    if notes:
+        page.text("What the file says and is not simulated:")
+        page.plain_items(notes)
     flow = getattr(system, "flow", None)
     if flow is not None:
         rates = zip(flow.variables, flow.rhs, strict=True)

@@ -308,7 +308,7 @@ def as_json(
 
 def _item(item: Item, origin: np.ndarray) -> dict[str, Any]:
     """An item with its arrays packed; places in a plane have two components."""
-    kinds = {np.dtype("uint8"): "u1", np.dtype("int16"): "i2"}
+    kinds = {np.dtype("uint8"): "u1", np.dtype("int16"): "i2", np.dtype("int32"): "i4"}
     data = {**item.data}
     if "places" in data:
         data["places"] = data["places"][..., : len(origin)] - origin

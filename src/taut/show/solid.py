@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.colors import to_rgba
 
@@ -15,6 +17,7 @@ DARK = 0.62  # of its colour: what a face in the shadow has
 ALONG = 80  # pieces of a beam that are drawn
 AROUND = 10  # corners of a round section
 ROUND = 16  # corners of a round body
+STEEL = "#8c97a3"  # as in viewer.js
 
 
 class Solid:
@@ -69,7 +72,7 @@ class Solid:
 
 
 class Bodies:
-    """The rigid bodies of a scene: boxes, cylinders and balls.
+    """The rigid bodies of a scene: boxes, cylinders, balls and meshes.
 
     Parameters
     ----------
@@ -83,12 +86,11 @@ class Bodies:
         data = item.data
         self.places, self.turns = data["places"], data["turns"].astype(float)
         self.basis = basis
-        looks = zip(data["looks"], data["sizes"], strict=True)
-        shapes = [np.array(size) * _unit(look) for look, size in looks]
-        self.owner = np.repeat(np.arange(len(shapes)), [len(x) for x in shapes])
+        shapes = [_faces(data, k) for k in range(len(data["looks"]))]
+        many = [len(x) for x in shapes]
+        self.owner = np.repeat(data["owners"], many)
         self.local = np.concatenate(shapes)
-        inks = [to_rgba(style.COLOURS[k % len(style.COLOURS)]) for k in data["inks"]]
-        self.inks = np.array(inks)[self.owner]
+        self.inks = np.repeat([to_rgba(_ink(data, k)) for k in range(len(shapes))], many, axis=0)
 
     def faces(self, at: tuple[int, float]) -> tuple[np.ndarray, np.ndarray]:
         """Corners, shape (faces, 4, 3), and colours, shape (faces, 4), of all faces."""
@@ -99,6 +101,30 @@ class Bodies:
         colours = self.inks.copy()
         colours[:, :3] *= lit(faces)[:, None]
         return faces, colours
+
+
+def _faces(data: dict[str, Any], k: int) -> np.ndarray:
+    """Faces of a shape in the frame of its body, shape (faces, 4, 3)."""
+    if data["looks"][k] == "mesh":
+        first, last, begin, end = data["meshes"][k]
+        corners = data["vertices"][0, first:last][data["faces"][0, begin:end]]
+        found = np.concatenate([corners, corners[:, 2:]], axis=1)
+    else:
+        found = np.array(data["sizes"][k]) * _unit(data["looks"][k])
+    if "offsets" not in data:
+        return found
+    return found @ SO3.from_quaternion(_length_one(data["spins"][k])).T + data["offsets"][k]
+
+
+def _length_one(quaternion: Any) -> np.ndarray:
+    return np.array(quaternion) / np.linalg.norm(quaternion)
+
+
+def _ink(data: dict[str, Any], k: int) -> str:
+    """The colour of a shape: its own, that of its body, that of the ground."""
+    ink = data["inks"][data["owners"][k]]
+    own = data["colours"][k] if "colours" in data else None
+    return own or (STEEL if ink is None else style.COLOURS[ink % len(style.COLOURS)])
 
 
 def _unit(look: str) -> np.ndarray:
@@ -125,7 +151,7 @@ def _unit(look: str) -> np.ndarray:
 
 def turned(turns: np.ndarray, at: tuple[int, float]) -> np.ndarray:
     """Rotations at a moment, from quaternions of frames that need not be of length one."""
-    frame, share = at
+    frame, share = at if len(turns) > 1 else (0, 0.0)
     here = turns[frame]
     if share > 0:  # along the shorter way
         other = turns[frame + 1]

@@ -9,8 +9,9 @@ import numpy as np
 import sympy as sp
 
 from taut.errors import ModelError, number
-from taut.model.mechanism import parts
+from taut.model.mechanism import looks as seen, parts
 from taut.model.mechanism.acts import Acts
+from taut.model.mechanism.frames import Marked
 from taut.model.mechanism.joints import Joint
 from taut.model.mechanism.library import Library, Piece, Written
 from taut.model.mechanism.parts import Part, direction
@@ -19,7 +20,7 @@ from taut.model.mechanism.shapes import BODY, NUMBER, PLATE, ROD, Side, dot
 from taut.model.system import System
 
 
-class Mechanism(Acts):
+class Mechanism(Acts, Marked):
     """Points, rigid bodies, joints and forces.
 
     Everything is given in space as it is at the start: a joint at a place is at that place of both
@@ -29,6 +30,13 @@ class Mechanism(Acts):
     ----------
     gravity : (3,) array_like
         The acceleration of gravity.
+
+    Attributes
+    ----------
+    parts, joints, forces, frames : dict
+        What it has, by name.
+    notes : list of str
+        What a file says that is not simulated; see `taut.urdf`.
 
     Examples
     --------
@@ -84,12 +92,16 @@ class Mechanism(Acts):
             In space.
         body_angular_velocity : (3,) array_like, optional
             In the body's own axes, instead of `angular_velocity`.
+        **looks
+            How it is drawn, if not by its inertia: ``look="box"``, "cylinder" or "ball" with
+            ``size=``, or ``mesh=`` (an STL or OBJ file, or arrays of vertices and faces) in the
+            body's own axes about its centre of mass; ``colour=``.  See also `look`.
         """
         made = parts.body(
             self._new(name), mass, inertia, at, rotation, velocity, angular_velocity,
             body_angular_velocity,
         )  # fmt: skip
-        return self._added(made, looks)
+        return self._added(made, seen.read(made, looks))
 
     # ---- joints ------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from taut.model.mechanism.library import Piece
 from taut.model.mechanism.parts import Part, direction, vector
 from taut.model.mechanism.record import Told
 from taut.model.mechanism.shapes import GROUND
+
+if TYPE_CHECKING:
+    from taut.model.mechanism.frames import Frame
 
 PULLING = ("spring", "rope", "central")
 
@@ -26,25 +29,29 @@ class Named:
         self.parts: dict[str, Part] = {}
         self.joints: dict[str, Joint] = {}
         self.forces: dict[str, forces.Force] = {}
+        self.frames: dict[str, Frame] = {}
+        self.notes: list[str] = []
         self.size = 0
         self.numbers: dict[str, int] = {}  # of coordinates, by their names
         self.record: dict[str, Told] = {}  # by name, in order
         self._telling = False
 
     def __getitem__(self, name: str) -> Any:
-        for group in (self.parts, self.joints, self.forces):
+        groups = (self.parts, self.joints, self.forces, self.frames)
+        for group in groups:
             if name in group:
                 return group[name]
         if name == "ground":
             return self.ground
-        raise UnknownName("part, joint or force", name, [*self.parts, *self.joints, *self.forces])
+        raise UnknownName("part, joint, force or frame", name, {x for g in groups for x in g})
 
     # ---- names -----------------------------------------------------------------------------------
 
     def _new(self, name: Any) -> str:
         if not isinstance(name, str) or not name.strip():
             raise ModelError("a part needs a name", expected="a string", received=repr(name))
-        if name == "ground" or name in self.parts or name in self.joints or name in self.forces:
+        groups = (self.parts, self.joints, self.forces, self.frames)
+        if name == "ground" or any(name in group for group in groups):
             raise ModelError(
                 f"there is a {name!r} in this mechanism already", remedy="choose another name"
             )

@@ -23,7 +23,7 @@ const tautViews = [];
 
   // ---- data ------------------------------------------------------------------------------------
 
-  const KINDS = { f4: Float32Array, f8: Float64Array, u1: Uint8Array, i2: Int16Array };
+  const KINDS = { f4: Float32Array, f8: Float64Array, u1: Uint8Array, i2: Int16Array, i4: Int32Array };
 
   function unpack(array) {
     const text = atob(array.bytes), bytes = new Uint8Array(text.length);
@@ -236,38 +236,72 @@ const tautViews = [];
     },
 
     bodies(item, stage) {
-      const source = placesOf(item.places), turns = unpack(item.turns).values, many = source.many;
+      const source = placesOf(item.places), many = source.many;
+      const { values: turns, shape: extent } = unpack(item.turns);
+      const still = extent[0] === 1, count = item.looks.length;
       const shapes = {
         box: () => new BoxGeometry(1, 1, 1),
         cylinder: () => new CylinderGeometry(0.5, 0.5, 1, 28).rotateX(Math.PI / 2),
         ball: () => new SphereGeometry(0.5, 28, 20),
+      };
+      // What a shape says of itself, or its body, or the ground says of it.
+      const colour = (k) => {
+        const ink = item.inks[item.owners[k]];
+        return (item.colours && item.colours[k])
+          || (ink === null ? STEEL : COLOURS[ink % COLOURS.length]);
+      };
+      const vertices = item.meshes && unpack(item.vertices).values;
+      const faces = item.meshes && unpack(item.faces).values;
+      const triangles = (k) => {
+        const [first, last, begin, end] = item.meshes[k];
+        const geometry = new BufferGeometry();
+        geometry.setAttribute(
+          "position", new BufferAttribute(vertices.slice(3 * first, 3 * last), 3));
+        geometry.setIndex(new BufferAttribute(new Uint32Array(faces.slice(3 * begin, 3 * end)), 1));
+        const material = solid(colour(k));
+        material.flatShading = true;
+        material.side = DoubleSide;
+        const mesh = new Mesh(geometry, material);
+        mesh.frustumCulled = false;
+        mesh.matrixAutoUpdate = false;
+        stage.scene.add(mesh);
+        return { chosen: [k], put: (slot, m) => mesh.matrix.copy(m), done: () => {} };
       };
       const groups = Object.keys(shapes).flatMap((look) => {
         const chosen = item.looks.flatMap((x, k) => (x === look ? [k] : []));
         if (!chosen.length) return [];
         const mesh = new InstancedMesh(shapes[look](), solid("#ffffff"), chosen.length);
         mesh.frustumCulled = false;
-        chosen.forEach((k, slot) => {
-          mesh.setColorAt(slot, new Color(COLOURS[item.inks[k] % COLOURS.length]));
-        });
+        chosen.forEach((k, slot) => mesh.setColorAt(slot, new Color(colour(k))));
         stage.scene.add(mesh);
-        return [{ mesh, chosen }];
+        return [{ chosen, put: (slot, m) => mesh.setMatrixAt(slot, m),
+          done: () => { mesh.instanceMatrix.needsUpdate = true; } }];
       });
-      item.names.forEach((name, k) => stage.label(name, source, k));
+      for (let k = 0; k < count; k++) if (item.looks[k] === "mesh") groups.push(triangles(k));
+      item.names.forEach((name, k) => { if (name) stage.label(name, source, k); });
       const at3 = new Vector3(), size = new Vector3(), matrix = new Matrix4();
       const turn = new Quaternion(), next = new Quaternion();
+      const offset = new Vector3(), spin = new Quaternion();
       const quaternion = (frame, k, out) => {
-        const a = 4 * (frame * many + k);  // w first
+        const a = 4 * ((still ? 0 : frame) * many + k);  // w first
         return out.set(turns[a + 1], turns[a + 2], turns[a + 3], turns[a]).normalize();
       };
-      return (at) => groups.forEach(({ mesh, chosen }) => {
+      return (at) => groups.forEach(({ chosen, put, done }) => {
         chosen.forEach((k, slot) => {
-          source.place(k, at, at3);
-          quaternion(at.frame, k, turn);
-          if (at.share > 0) turn.slerp(quaternion(at.frame + 1, k, next), at.share);
-          mesh.setMatrixAt(slot, matrix.compose(at3, turn, size.set(...item.sizes[k])));
+          const owner = item.owners[k];
+          source.place(owner, at, at3);
+          quaternion(at.frame, owner, turn);
+          if (at.share > 0 && !still) {
+            turn.slerp(quaternion(at.frame + 1, owner, next), at.share);
+          }
+          if (item.offsets) {
+            at3.add(offset.set(...item.offsets[k]).applyQuaternion(turn));
+            const [w, x, y, z] = item.spins[k];
+            turn.multiply(spin.set(x, y, z, w));
+          }
+          put(slot, matrix.compose(at3, turn, size.set(...item.sizes[k])));
         });
-        mesh.instanceMatrix.needsUpdate = true;
+        done();
       });
     },
 

@@ -1,0 +1,139 @@
+"""Scenes of mechanisms: shapes by inertia, shapes that were given, meshes; page and film."""
+
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import taut
+from taut.lie import SO3
+from taut.show.bodies import scene_of
+from taut.show.body_shapes import shape_of
+from taut.show.scene import as_json
+from taut.show.solid import Bodies
+
+CORNERS = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], dtype=float) - 0.25
+FACES = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]
+TURN = SO3.exp([0.3, -0.5, 0.9])
+
+
+@pytest.fixture(scope="module")
+def run():
+    """A body with a mesh that is thrown, spinning; beside it one with shapes, and the ground."""
+    m = taut.Mechanism()
+    m.body(
+        "thrown", mass=1, inertia=(0.1, 0.12, 0.15), at=(1, 2, 3), rotation=TURN,
+        velocity=(0, 0, 1), angular_velocity=(0, 2, 1), mesh=(CORNERS, FACES), colour="magenta",
+    )  # fmt: skip
+    other = m.body("other", mass=1, inertia=(0.1, 0.12, 0.15), at=(0, 0, 0))
+    m.look(other, "box", size=(0.5, 0.2, 0.1), at=(0.3, 0, 0))
+    m.look(other, "cylinder", size=(0.2, 0.2, 1), at=(0, 0.4, 0), rotation=TURN, colour=(0, 1, 0))
+    m.body("plain", mass=1, inertia=(0.1, 0.1, 0.1), at=(3, 0, 0))
+    m.look(m.ground, "ball", size=0.5, at=(-2, 0, 0))
+    return taut.simulate(m, duration=1, step=0.05, laws=None)
+
+
+def test_bodies_are_as_large_as_their_inertia_says():
+    """Solids of uniform density: a box of 1 × 2 × 3, a cylinder, a ball, a rod, a plate."""
+    m, mass = taut.Mechanism(), 2.0
+    box = mass / 12 * np.array([4 + 9, 1 + 9, 1 + 4])
+    cylinder = mass * np.array([(3 * 0.25 + 4) / 12, (3 * 0.25 + 4) / 12, 0.125])
+    rest = {"mass": mass, "at": (0, 0, 0)}
+    assert shape_of(m.body("b", inertia=box, **rest)) == ("box", pytest.approx((1, 2, 3)))
+    found = shape_of(m.body("c", inertia=cylinder, **rest))
+    assert found == ("cylinder", pytest.approx((1, 1, 2)))
+    ball = m.body("s", inertia=[0.4 * mass * 0.7**2] * 3, **rest)
+    assert shape_of(ball) == ("ball", pytest.approx((1.4, 1.4, 1.4)))
+    rod = shape_of(m.body("r", inertia=(mass * 9 / 12, mass * 9 / 12, 0), **rest))
+    assert rod == ("cylinder", pytest.approx((0.06, 0.06, 3)))
+    plate = shape_of(m.body("p", inertia=mass / 12 * np.array([4, 9, 13]), **rest))
+    assert plate == ("box", pytest.approx((3, 2, 0.06)))
+
+
+def test_a_scene_has_all_shapes_with_their_bodies(run):
+    scene = scene_of(run, 6)
+    moving, ground = (item.data for item in scene.items if item.kind == "bodies")
+    assert moving["looks"] == ["mesh", "box", "cylinder", "ball"]
+    assert moving["owners"] == [0, 1, 1, 2]
+    assert moving["names"] == ["", "", "plain"]
+    assert moving["colours"] == ["#ff00ff", None, "#00ff00", None]
+    assert moving["meshes"] == [[0, 4, 0, 4], None, None, None]
+    np.testing.assert_array_equal(moving["vertices"][0], CORNERS)
+    np.testing.assert_array_equal(moving["faces"][0], FACES)
+    assert (ground["looks"], ground["inks"], len(ground["places"])) == (["ball"], [None], 1)
+    assert scene.box[0, 0] == pytest.approx(-2.25)  # of the ball on the ground
+    page = as_json(scene, [])["scene"]["items"]
+    kinds = [x["faces"]["dtype"] for x in page if "faces" in x]
+    assert kinds == ["i4"]
+
+
+def test_a_mesh_that_is_used_twice_is_kept_once():
+    m = taut.Mechanism()
+    mesh = taut.model.mechanism.meshes.mesh((CORNERS, FACES))
+    for k in range(3):
+        m.body(f"b{k}", mass=1, inertia=(1, 1, 1), at=(k, 0, 0), mesh=mesh)
+    run = taut.simulate(m, duration=0.1, step=0.1, laws=None)
+    (item,) = (x for x in scene_of(run, 6).items if x.kind == "bodies")
+    assert item.data["vertices"].shape == (1, 4, 3)
+    assert item.data["meshes"] == [[0, 4, 0, 4]] * 3
+
+
+def test_faces_in_a_film_are_where_the_bodies_are(run):
+    scene = scene_of(run, 6)
+    moving, ground = (Bodies(x, np.eye(3)) for x in scene.items if x.kind == "bodies")
+    for row in (0, len(run.t) - 1):
+        faces, colours = moving.faces((row, 0.0))
+        turn, centre = run["thrown"].rotation[row], run["thrown"].position[row]
+        np.testing.assert_allclose(faces[:4, :3], (CORNERS @ turn.T + centre)[FACES], atol=3e-4)
+        np.testing.assert_array_equal(faces[:4, 2], faces[:4, 3])
+        box = faces[4:10].reshape(-1, 3)
+        np.testing.assert_allclose(box.max(axis=0) - box.min(axis=0), (0.5, 0.2, 0.1), atol=1e-4)
+        np.testing.assert_allclose((box.max(axis=0) + box.min(axis=0)) / 2, (0.3, 0, 0), atol=1e-4)
+        tube = faces[moving.owner == 1][6:].reshape(-1, 3) - (0, 0.4, 0)
+        assert np.abs(tube @ TURN[:, 2]).max() == pytest.approx(0.5, abs=1e-4)
+        assert np.all(colours[:4, 1] == 0)
+        assert np.all(colours[:4, 0] > 0.5)
+    still = ground.faces((7, 0.5))[0].reshape(-1, 3)
+    np.testing.assert_allclose(still.mean(axis=0), (-2, 0, 0), atol=1e-3)
+
+
+def test_looks_of_a_thin_rod_stay_along_it():
+    m = taut.Mechanism()
+    m.body("rod", mass=1, inertia=(0.1, 0.1, 0), at=(0, 0, 0), angular_velocity=(1, 0, 0))
+    m.look("rod", "ball", size=0.2, at=(0, 0, 0.5))
+    run = taut.simulate(m, duration=1, step=0.05, laws=None)
+    (item,) = (x for x in scene_of(run, 6).items if x.kind == "bodies")
+    faces = Bodies(item, np.eye(3)).faces((len(run.t) - 1, 0.0))[0].reshape(-1, 3)
+    np.testing.assert_allclose(faces.mean(axis=0), 0.5 * run["rod"].axis[-1], atol=1e-3)
+
+
+def test_a_report_says_what_is_not_simulated(run, tmp_path, monkeypatch):
+    assert "not simulated" not in run.report(tmp_path / "run.html").read_text()
+    monkeypatch.setattr(run.system.mechanism, "notes", ["<limit> of elbow_1: *not* simulated"])
+    page = run.report(tmp_path / "run.html").read_text()
+    assert "<li>&lt;limit&gt; of elbow_1: *not* simulated</li>" in page
+
+
+def test_a_mesh_is_seen_on_the_page_and_turns(run, visit, tmp_path):
+    """Magenta is of no other thing in the picture."""
+    run.animate(tmp_path / "run.html")
+    page = visit(tmp_path / "run.html", width=900, height=700)
+    page.wait_for_function("tautViews.length === 1")
+    seen = []
+    for time in (0.0, 0.9):
+        page.evaluate(
+            """(time) => new Promise((done) => {
+                tautViews[0].pause();
+                tautViews[0].seek(time);
+                const wait = (k) => (k ? requestAnimationFrame(() => wait(k - 1)) : done());
+                wait(3);
+            })""",
+            time,
+        )
+        data = page.locator("canvas").first.screenshot()
+        colours = np.asarray(Image.open(io.BytesIO(data)).convert("RGB")).astype(int)
+        red, green, blue = np.moveaxis(colours, -1, 0)
+        seen.append((red > green + 60) & (blue > green + 60) & (np.abs(red - blue) < 30))
+    assert min(x.sum() for x in seen) > 200
+    assert np.mean(seen[0] != seen[1]) > 2e-4
