@@ -63,6 +63,8 @@ def test_the_closed_form_satisfies_constraints_and_equations_of_motion(solved):
 
 def test_runs_converge_to_the_closed_form(solved):
     """Before the first singular configuration of A02, at order two."""
+    if solved.name == "iftomm-a02":
+        solved = built("iftomm-a02", windows=1)  # compiled sooner
     end = {"iftomm-a02": 0.4, "dzhanibekov": 2.5, "bennett": 0.1}.get(solved.name, 0.5)
     errors = []
     for steps in (100, 200):
