@@ -278,6 +278,28 @@ class Mechanics:
             multipliers[i] = np.linalg.lstsq(g[i].T, g[i].T @ multipliers[i], rcond=1e-12)[0]
         return free - (response @ multipliers[..., None])[..., 0], multipliers
 
+    def multipliers(self, q, v, p, t, par, keep: tuple[int, ...]) -> np.ndarray:
+        """λ at many states of a system that is not large, if the rows `keep` of G are independent.
+
+        The others are G_drop = B G_keep, so that with T = (1, B) the λ of least norm is
+        T (TᵀT)⁻¹ λ_keep, with the same Gᵀλ.
+        """
+        kept = list(keep)
+        free, g, response = self._unconstrained(q, v, p, t, par)
+        bend = self.apply("hidden_rate", t, par, q=q, v=v, a=np.zeros_like(q))
+        own = g[:, kept]
+        right = (own @ free[..., None])[..., 0] + bend[:, kept]
+        found = np.linalg.solve(own @ response[:, :, kept], right[..., None])
+        if len(kept) < self.c:
+            dropped = sorted(set(range(self.c)) - set(kept))
+            turned = np.swapaxes(own, 1, 2)
+            spread = np.zeros((len(q), self.c, len(kept)))
+            spread[:, kept, np.arange(len(kept))] = 1.0
+            shares = np.linalg.solve(own @ turned, own @ np.swapaxes(g[:, dropped], 1, 2))
+            spread[:, dropped] = np.swapaxes(shares, 1, 2)
+            found = spread @ np.linalg.solve(np.swapaxes(spread, 1, 2) @ spread, found)
+        return found[..., 0]
+
     def _sparse_accelerations(self, q, v, p, t, par) -> tuple[np.ndarray, np.ndarray]:
         """The same at one state of a large system."""
         from taut.kernel.saddle import Saddle

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 # Views that rooms further up offer on a trajectory: attribute → "module:function".
 COMPILED = 4000  # states from which on it pays to compile what is evaluated at them
+TOGETHER, MODEST = 64, 150  # states that are solved together, of systems with so many coordinates
 VIEWS = {
     "certificate": "taut.diagnose.certificate:certify",
     "plot": "taut.show.plots:plot",
@@ -230,9 +231,9 @@ class Trajectory:
             return np.zeros((len(q), 0))
         shop = workshop(self.system)
         if not shop.small:
-            spread = np.broadcast_to(par, (len(q), par.shape[-1]))
-            rows = zip(q, v, p, t, spread, strict=True)
-            return np.array([self._mechanics.accelerations(*row)[1] for row in rows])
+            return self._multipliers_of_many(
+                q, v, p, t, np.broadcast_to(par, (len(q), par.shape[-1]))
+            )
         kept = apply_map(shop.multipliers(self.keep), self._rows(q, v, p, t))
         if len(self.keep) == c:
             return kept
@@ -244,6 +245,20 @@ class Trajectory:
             full[i] = np.linalg.lstsq(gradients.T, pushes[i], rcond=1e-12)[0]
         full[~np.all(np.isfinite(pushes), axis=1)] = np.nan
         return full
+
+    def _multipliers_of_many(self, q, v, p, t, par) -> np.ndarray:
+        """The same for systems that are not unrolled, some states at a time."""
+        m, rows, found = self._mechanics, [q, v, p, t, par], []
+        for begin in range(0, len(q), TOGETHER):
+            part = [x[begin : begin + TOGETHER] for x in rows]
+            if self.system.n <= MODEST and np.all(np.isfinite(part[0])):
+                try:
+                    found.append(m.multipliers(*part, self.keep))
+                    continue
+                except np.linalg.LinAlgError:  # beside a singular configuration
+                    pass
+            found.append(np.array([m.accelerations(*x)[1] for x in zip(*part, strict=True)]))
+        return np.concatenate(found)
 
     @cached_property
     def reactions(self) -> np.ndarray:
