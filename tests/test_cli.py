@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -93,6 +94,15 @@ class TestLists:
         assert code == 0
         listed = [row.split()[0] for row in out.splitlines()[2:] if row.strip()]
         assert listed[: len(names())] == names()
+
+    def test_problems_without_the_library_of_robots(self, command, monkeypatch):
+        monkeypatch.setitem(sys.modules, "lxml", None)
+        code, out, _ = command("problems")
+        assert code == 0
+        assert re.search(r"six-axis-arm +needs pip install .taut\[urdf\]", out)
+        code, _, err = command("run", "six-axis-arm")
+        assert code == 2
+        assert "taut[urdf]" in err
 
     @pytest.mark.parametrize("name", names())
     def test_one_problem(self, command, name):

@@ -268,7 +268,12 @@ def _problems(chosen: argparse.Namespace) -> None:
         print(_described(problem(chosen.name)))
         return
     rows = [("name", "", "coordinates", "constraints", "step", "duration")]
-    for given in map(problem, names()):
+    for name in names():
+        try:
+            given = problem(name)
+        except FileError as error:  # of a robot, without the library that reads it
+            rows.append((name, f"needs {error.remedy}", "", "", "", ""))
+            continue
         n, c = given.system.n, given.system.c
         rows.append(
             (given.name, given.title, f"{n}", f"{c}", f"{given.step:g}", f"{given.duration:g}")

@@ -26,8 +26,8 @@ def run():
         "thrown", mass=1, inertia=(0.1, 0.12, 0.15), at=(1, 2, 3), rotation=TURN,
         velocity=(0, 0, 1), angular_velocity=(0, 2, 1), mesh=(CORNERS, FACES), colour="magenta",
     )  # fmt: skip
-    other = m.body("other", mass=1, inertia=(0.1, 0.12, 0.15), at=(0, 0, 0))
-    m.look(other, "box", size=(0.5, 0.2, 0.1), at=(0.3, 0, 0))
+    other = m.body("other", mass=1, inertia=(0.1, 0.12, 0.15), at=(0, 0, 0), rotation=TURN.T)
+    m.look(other, "box", size=(0.5, 0.2, 0.1), at=(0.3, 0, 0), rotation=np.eye(3))
     m.look(other, "cylinder", size=(0.2, 0.2, 1), at=(0, 0.4, 0), rotation=TURN, colour=(0, 1, 0))
     m.body("plain", mass=1, inertia=(0.1, 0.1, 0.1), at=(3, 0, 0))
     m.look(m.ground, "ball", size=0.5, at=(-2, 0, 0))
