@@ -1,6 +1,10 @@
 """What every test stands on: fixed seeds, no display, a cache of its own."""
 
 import os
+
+# Before NumPy is imported: two workers whose small matrices wait for each other's threads.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import random
 import shutil
 import tempfile
@@ -36,6 +40,7 @@ GROUPS = {
 }  # fmt: skip
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     for item in items:
