@@ -6,6 +6,7 @@ Needs Chromium on the machine (apt install chromium); the pictures in docs/image
 from __future__ import annotations
 
 import re
+import runpy
 import shutil
 import tempfile
 from pathlib import Path
@@ -40,11 +41,17 @@ def frame() -> taut.FieldTrajectory:
     return taut.simulate(taut.Beams([post, arm]), duration=2, every=40)
 
 
+def crank() -> taut.Trajectory:
+    """The slider-crank with a rod that bends."""
+    return runpy.run_path(str(ROOT / "examples" / "flexible_crank.py"))["run"]
+
+
 # Name of the picture: the run, the time, and where on the page it begins and ends.
 STILLS = {
     "double_report": (readme, 7.1, ".stage", ".panels"),
     "report": (lambda: problem("zg-spatial").simulate(), 6.5, "#certificate", "#model"),
     "frame_report": (frame, 0.35, ".stage", ".bar"),
+    "crank_report": (crank, 0.155, ".stage", ".bar"),
 }
 
 

@@ -9,7 +9,8 @@ of G obey
 with motions e^{st}.  Without dampers and other forces f, K is symmetric and s = ±iω.
 
 Rest itself is U_q + Gᵀλ = 0 with g = 0: Newton's method in x on the constraints, along directions
-in which the energy falls.
+in which the energy falls.  Mechanisms with beams, and large ones, have a road of their own: see
+`resting`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 from taut.errors import InputError, ModelError, NoEquilibrium
 from taut.kernel.compile import workshop
 from taut.march.project import _metric, _null_space, independent, nearest, tangent
+from taut.march.resting import Resting
 from taut.text import Sheet, counted
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from taut.model.system import System
 
 LARGE = 600  # coordinates up to which null spaces are computed
+SMALL = 60  # coordinates of a mechanism with beams up to which it may go downhill
 ITERATIONS = 200
 STILL = 1e-12  # of the largest forces that were met
 CLOSE = 1e-12  # of the coordinates: a step that changes nothing
@@ -129,10 +132,11 @@ def connected(mechanism: Mechanism) -> tuple[tuple[str, ...], ...]:
 
 
 def _touched(mechanism: Mechanism) -> list[list[str]]:
-    """Names of the parts that each joint and each force holds on to."""
+    """Names of the parts that each beam, joint and force holds on to."""
     owner = {i: part.name for part in mechanism.parts.values() for i in part.indices}
     found = []
-    for held in (*mechanism.joints.values(), *mechanism.forces.values()):
+    held_by = (mechanism.beams, mechanism.joints, mechanism.forces)
+    for held in (x for group in held_by for x in group.values()):
         sides = getattr(held, "measure", held)
         ends = (getattr(sides, "a", None), getattr(sides, "b", None))
         inside = sorted({owner[i] for piece in held.pieces for i in piece.indices})
@@ -210,9 +214,51 @@ def rest(mechanism: Mechanism, q0: Any = None) -> Assembly:
     """Where a mechanism is at rest; see `Mechanism.equilibrium`."""
     begun = assemble(mechanism, q0, np.zeros(mechanism.size))
     system = begun.system
-    _check_size(system)
-    energy = _Energy(workshop(system).mechanics, system.values(), 0.0)
-    q, largest = begun.q, 1e-300
+    q = _balanced(mechanism, system, begun.q)
+    if q is None:
+        _check_size(system)
+        energy = _Energy(workshop(system).mechanics, system.values(), 0.0)
+        q = _lowest(energy, begun.q)
+    v = np.zeros(system.n)
+    return Assembly(
+        mechanism, system, q, v, begun.freedom, begun.redundant,
+        {
+            part.name: float(np.linalg.norm((q - begun.q)[part.first : part.first + 3]))
+            for part in mechanism.parts.values()
+        },
+    )  # fmt: skip
+
+
+def _apart(mechanism: Mechanism, system: System) -> bool:
+    """Whether a mechanism is computed with sparse matrices."""
+    return bool(mechanism.beams) or system.n > LARGE
+
+
+def _balanced(mechanism: Mechanism, system: System, q: np.ndarray) -> np.ndarray | None:
+    """Rest by loads that come on little by little; None where going downhill may do better.
+
+    That is tried with small mechanisms only: along the bent valley of a beam it takes too long.
+    """
+    if not _apart(mechanism, system):
+        return None
+    found = Resting(mechanism, workshop(system).mechanics, system.values())
+    there = found.balance(q)
+    if system.n <= SMALL and (there is None or not found.steady(there)):
+        return None
+    if there is None:
+        raise NoEquilibrium(
+            "no rest was found",
+            load_factor=found.reached,
+            expected="a configuration in which all forces are in balance",
+            received=f"balance up to {found.reached:.3g} of the forces at the start",
+            remedy="begin nearer to it with q0=…, or let it come to rest: simulate it with dampers",
+        )
+    return there
+
+
+def _lowest(energy: _Energy, q: np.ndarray) -> np.ndarray:
+    """Rest by going downhill."""
+    largest = 1e-300
     for _ in range(ITERATIONS):
         directions = energy.free(q)
         slope = directions.T @ energy.slope(q)
@@ -235,14 +281,7 @@ def rest(mechanism: Mechanism, q0: Any = None) -> Assembly:
             received=f"{np.linalg.norm(slope):.2g} left of {largest:.2g}",
             remedy="begin nearer to it with q0=…; without something that holds it, nothing rests",
         )
-    v = np.zeros(system.n)
-    return Assembly(
-        mechanism, system, q, v, begun.freedom, begun.redundant,
-        {
-            part.name: float(np.linalg.norm((q - begun.q)[part.first : part.first + 3]))
-            for part in mechanism.parts.values()
-        },
-    )  # fmt: skip
+    return q
 
 
 def _downhill(energy, q, directions, matrix, slope) -> np.ndarray:

@@ -18,7 +18,8 @@ import numpy as np
 
 from taut.errors import InputError
 from taut.kernel.compile import workshop
-from taut.march.assemble import Assembly, _check_size, _coordinates, _Energy, rest
+from taut.march.assemble import Assembly, _apart, _coordinates, _Energy, rest
+from taut.march.resting import Resting
 from taut.text import Sheet
 
 if TYPE_CHECKING:
@@ -110,8 +111,13 @@ def mechanism_modes(mechanism: Mechanism, at: Any = None, count: int = 10) -> Me
     found = rest(mechanism) if at is None else at
     q = found.q if isinstance(found, Assembly) else _coordinates("at", found, mechanism.size)
     system = mechanism.system()
-    _check_size(system)
-    energy = _Energy(workshop(system).mechanics, system.values(), 0.0)
+    mechanics, par = workshop(system).mechanics, system.values()
+    if _apart(mechanism, system):
+        resting = Resting(mechanism, mechanics, par)
+        resting.check_quiet(q)
+        squares, shapes = resting.modes(q, count)
+        return MechanismModes(mechanism, _roots(squares), shapes.T)
+    energy = _Energy(mechanics, par, 0.0)
     directions = energy.free(q)
     stiff = directions.T @ energy.bend(q, energy.multipliers(q)) @ directions
     drag = directions.T @ energy.drag(q) @ directions
@@ -128,7 +134,12 @@ def _swinging(stiff: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Without damping: s = iω, or the positive root of a motion that grows."""
     squares, x = np.linalg.eigh(stiff)
     squares = np.where(np.abs(squares) <= SOFT * np.abs(squares).max(initial=1e-300), 0.0, squares)
-    return np.where(squares < 0, 1, 1j) * np.sqrt(np.abs(squares)), x
+    return _roots(squares), x
+
+
+def _roots(squares: np.ndarray) -> np.ndarray:
+    """The s of ω² = −s²."""
+    return np.where(squares < 0, 1, 1j) * np.sqrt(np.abs(squares))
 
 
 def _damped(stiff: np.ndarray, drag: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

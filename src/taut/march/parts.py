@@ -18,24 +18,29 @@ from taut.lie import SO3, euler
 from taut.model.mechanism.shapes import PLATE, POINT, ROD
 
 if TYPE_CHECKING:
+    from taut.march.beam_parts import BeamView
     from taut.march.trajectory import Trajectory
     from taut.model.mechanism.frames import Frame
     from taut.model.mechanism.joints import Joint
     from taut.model.mechanism.parts import Part
 
 
-def view(run: Trajectory, name: str) -> PartView | JointView | FrameView:
-    """The part, joint or frame of this name in a run."""
+def view(run: Trajectory, name: str) -> PartView | BeamView | JointView | FrameView:
+    """The part, beam, joint or frame of this name in a run."""
     mechanism = run.system.mechanism
     if mechanism is None:
         raise TypeError("only runs of a taut.Mechanism have parts by name; slice run.q[:, i]")
     if name in mechanism.parts:
         return PartView(run, mechanism.parts[name])
+    if name in mechanism.beams:
+        from taut.march.beam_parts import BeamView
+
+        return BeamView(run, mechanism.beams[name])
     if name in mechanism.joints:
         return JointView(run, mechanism.joints[name])
     if name in mechanism.frames:
         return FrameView(run, mechanism.frames[name])
-    known = {*mechanism.parts, *mechanism.joints, *mechanism.frames}
+    known = {*mechanism.beams, *mechanism.parts, *mechanism.joints, *mechanism.frames}
     raise UnknownName("part, joint or frame", name, known)
 
 

@@ -17,6 +17,7 @@ from taut.fields.field import Field
 from taut.kernel.compile import workshop
 from taut.kernel.evaluate import Snapshot
 from taut.march import loop
+from taut.march.beam_steps import step_for
 from taut.march.controlled import ControlledRun
 from taut.march.dense import States
 from taut.march.events import Watch, located, watched
@@ -77,7 +78,8 @@ def simulate(
         momenta.
     t0, duration, step : float
         ``duration/step`` steps are taken (a last shorter one if that is not a whole number).
-        Fields and beams may leave the step out: half the limit of stability is taken.
+        Fields and beams (also mechanisms with beams, for explicit methods) may leave the step out:
+        half the limit of stability is taken.
     tolerance : float
         Instead of a step: the relative error of energy and position that trial runs choose the step
         for.
@@ -158,6 +160,8 @@ def simulate(
         begins, v_begins = model.start()
         q0 = begins if q0 is None else q0
         v0 = v_begins if v0 is None and p0 is None else v0
+        if tolerance is None:
+            step = step_for(model, method_of(method), step, duration)
         model = model.system()
     if not isinstance(model, System):
         raise InputError(

@@ -26,6 +26,7 @@ from taut.march.project_large import row_norms
 from taut.model.system import balanced
 
 TOLERANCE = 1e-10  # of the scale of each constraint
+NEIGHBOURS = 1e-3  # of the lengths around it: what the length of a free coordinate counts as
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def smallest_sizes(here: Snapshot, h: float) -> np.ndarray:
     radius = np.where(curved, slopes, 0.0) / np.where(curved, bends, 1.0)
     length = np.maximum(shared(np.abs(here.q) + h * np.abs(here.v)), radius)
     if mechanics.n > LARGE:
-        length = _connected(length, pairs, mechanics)
+        length = np.maximum(_connected(length, pairs, mechanics), _neighbouring(length, mechanics))
     for i in np.flatnonzero(np.any(length == 0.0, axis=1)).tolist():
         length[i] = np.where(length[i] > 0.0, length[i], shared(_pushed(here[i], h)[None])[0])
     largest = length.max(axis=1, keepdims=True)
@@ -130,6 +131,33 @@ def _connected(length: np.ndarray, pairs: np.ndarray, mechanics: Mechanics) -> n
     found = np.zeros((len(length), count))
     np.maximum.at(found.T, label, length.T)
     return found[:, label]
+
+
+def _neighbouring(length: np.ndarray, mechanics: Mechanics) -> np.ndarray:
+    """A part of the largest length of coordinates that terms connect, and no constraints.
+
+    The forces on such a coordinate may be large and cancel each other, and what rounding leaves of
+    them is no size of its own: think of a body at rest at zero between two springs.
+    """
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    n = mechanics.n
+    free = np.ones(n, dtype=bool)
+    free[mechanics.involved_pairs[1]] = False
+    first, other = [], []
+    for local in mechanics.locals:
+        table = local.term.indices
+        leader = table[np.arange(len(table)), np.argmax(free[table], axis=1)]
+        first.append(np.repeat(leader, table.shape[1]))
+        other.append(table.ravel())
+    i, j = np.concatenate(first), np.concatenate(other)
+    both = free[i] & free[j]
+    graph = coo_matrix((np.ones(both.sum()), (i[both], j[both])), (n, n))
+    count, label = connected_components(graph, directed=False)
+    found = np.zeros((len(length), count))
+    np.maximum.at(found.T, label, length.T)
+    return np.where(free, NEIGHBOURS * found[:, label], 0.0)
 
 
 def _steepness(here: Snapshot) -> tuple[np.ndarray, np.ndarray]:

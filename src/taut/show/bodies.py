@@ -15,6 +15,7 @@ from taut.model.mechanism.parts import Part
 from taut.model.mechanism.shapes import GROUND, NUMBER, POINT, ROD
 from taut.show import style
 from taut.show.body_shapes import as_data, rod_frame, shapes_of
+from taut.show.flexible import beams_of
 from taut.show.frames import part_of, rows_shown
 from taut.show.scene import Item, Scene, box_of
 from taut.show.view import members as members_of
@@ -43,7 +44,7 @@ def scene_of(run: Trajectory, members: Any) -> Scene:
 
 def _member(mechanism: Mechanism, run: Trajectory, member: int | None) -> list[Item]:
     """All that is seen of one trajectory."""
-    moving = [part for part in mechanism.parts.values() if part.shape is not NUMBER]
+    moving = [x for x in mechanism.parts.values() if x.shape is not NUMBER and not _node(x)]
     points = [part for part in moving if part.shape is POINT]
     solids = [part for part in moving if part.shape is not POINT]
     named = len(moving) <= LABELS and member is None
@@ -64,14 +65,23 @@ def _member(mechanism: Mechanism, run: Trajectory, member: int | None) -> list[I
         )
     if solids:
         items.append(_solids(run, solids, named, inks, member))
+    items += beams_of(mechanism, run, member)
     items += _marks(mechanism, run, member)
     items += _links(mechanism, run, member)
-    trailing = moving if len(moving) <= TRAILS else moving[-1:]
+    tips = [beam.tip for beam in mechanism.beams.values()]
+    inks |= {part.name: _ink(len(moving) + k, 0, member) for k, part in enumerate(tips)}
+    trailing = [*moving, *tips]
+    trailing = trailing if len(trailing) <= TRAILS else trailing[-1:]
     places = np.stack([PartView(run, x).position for x in trailing], axis=1)
     numbers = [inks[part.name] for part in trailing]
     data = {"places": places, "points": list(range(len(trailing))), "inks": numbers}
     data["member"] = member
     return [*items, Item("trails", data)]
+
+
+def _node(part: Part) -> bool:
+    """Whether it is a node of a beam, which is drawn as a whole."""
+    return "beam" in part.looks
 
 
 def _ink(k: int, many: int, member: int | None) -> int:
@@ -162,7 +172,7 @@ def _around(item: Item, mechanism: Mechanism) -> np.ndarray:
         low = high = np.array([shape.offset for shape in shapes])
         room = np.array([shape.radius for shape in shapes])
     else:
-        solids = [x for x in mechanism.parts.values() if x.shape.directors]
+        solids = [x for x in mechanism.parts.values() if x.shape.directors and not _node(x)]
         room = np.array([max(shape.reach for shape in shapes_of(part)) for part in solids])
         low, high = places.min(axis=0), places.max(axis=0)
     return np.stack([low - room[:, None], high + room[:, None]])

@@ -11,6 +11,7 @@ import sympy as sp
 from taut.errors import ModelError, number
 from taut.model.mechanism import looks as seen, parts
 from taut.model.mechanism.acts import Acts
+from taut.model.mechanism.beams import Flexible
 from taut.model.mechanism.frames import Marked
 from taut.model.mechanism.joints import Joint
 from taut.model.mechanism.library import Library, Piece, Written
@@ -20,8 +21,8 @@ from taut.model.mechanism.shapes import BODY, NUMBER, PLATE, ROD, Side, dot
 from taut.model.system import System
 
 
-class Mechanism(Acts, Marked):
-    """Points, rigid bodies, joints and forces.
+class Mechanism(Acts, Marked, Flexible):
+    """Points, rigid bodies, beams, joints and forces.
 
     Everything is given in space as it is at the start: a joint at a place is at that place of both
     parts.
@@ -177,7 +178,7 @@ class Mechanism(Acts, Marked):
             self._inertial(library, part)
         for part in moving:
             _rigid(library, part)
-        for part in (*self.joints.values(), *self.forces.values()):
+        for part in (*self.beams.values(), *self.joints.values(), *self.forces.values()):
             library.add(*part.pieces)
         names = [x for part in self.parts.values() for x in part.shape.names(part.name)]
         acting = (getattr(force, "channel", None) for force in self.forces.values())
@@ -243,6 +244,10 @@ class Mechanism(Acts, Marked):
         grow.  Controllers that are Python functions are taken to say zero.
         """
         return _from_march("mechanism_modes", "mechanism_modes")(self, at, count)
+
+    def stable_step(self) -> float:
+        """The largest stable step of RATTLE that its beams allow; infinite without beams."""
+        return _from_march("longest_step", "beam_steps")(self)
 
     def __repr__(self) -> str:
         return (

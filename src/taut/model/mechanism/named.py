@@ -15,6 +15,7 @@ from taut.model.mechanism.record import Told
 from taut.model.mechanism.shapes import GROUND
 
 if TYPE_CHECKING:
+    from taut.model.mechanism.beams import BeamPart
     from taut.model.mechanism.frames import Frame
 
 PULLING = ("spring", "rope", "central")
@@ -27,6 +28,7 @@ class Named:
         self.gravity = vector("gravity", gravity)
         self.ground = parts.ground()
         self.parts: dict[str, Part] = {}
+        self.beams: dict[str, BeamPart] = {}
         self.joints: dict[str, Joint] = {}
         self.forces: dict[str, forces.Force] = {}
         self.frames: dict[str, Frame] = {}
@@ -37,7 +39,7 @@ class Named:
         self._telling = False
 
     def __getitem__(self, name: str) -> Any:
-        groups = (self.parts, self.joints, self.forces, self.frames)
+        groups = (self.parts, self.beams, self.joints, self.forces, self.frames)
         for group in groups:
             if name in group:
                 return group[name]
@@ -50,7 +52,7 @@ class Named:
     def _new(self, name: Any) -> str:
         if not isinstance(name, str) or not name.strip():
             raise ModelError("a part needs a name", expected="a string", received=repr(name))
-        groups = (self.parts, self.joints, self.forces, self.frames)
+        groups = (self.parts, self.beams, self.joints, self.forces, self.frames)
         if name == "ground" or any(name in group for group in groups):
             raise ModelError(
                 f"there is a {name!r} in this mechanism already", remedy="choose another name"
@@ -74,6 +76,12 @@ class Named:
         return part
 
     def _part(self, given: Any) -> Part:
+        held = given if isinstance(given, str) else getattr(given, "name", None)
+        if held in self.beams and not isinstance(given, Part):
+            raise ModelError(
+                f"{held} is a beam: what acts on it acts on one of its nodes",
+                expected=f"{held}.root, .tip, .nodes[k] or .near(s)",
+            )
         if isinstance(given, str):
             if given == "ground":
                 return self.ground

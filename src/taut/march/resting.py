@@ -1,0 +1,197 @@
+"""Rest and modes of mechanisms with beams, and of large ones, with sparse matrices.
+
+In the directions B of `tangents`, forces and stiffness at a configuration are
+
+    r = Bᵀ(U_q − f),        K = Bᵀ(∂(U_q − f)/∂q + Σ λᵢ ∂²gᵢ/∂q∂q) B,        M_B = BᵀM B.
+
+A beam is a narrow, bent valley of its energy: what goes downhill follows it in many small steps.
+Newton's method goes straight through the walls, if the loads come on little by little,
+
+    r(q) = (1 − s) r₀,        s from 0 to 1,
+
+where r₀, forces and torques in space on the parts, holds the mechanism where it begins: if that is
+without stress, the loads are multiplied by s.  (Crisfield 1991, Non-linear Finite Element Analysis
+of Solids and Structures, ch. 9.)
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from taut.errors import InputError, TautError
+from taut.march.limits import definite
+from taut.march.project import nearest
+from taut.march.spectrum import symmetric
+from taut.march.tangents import Tangents
+
+if TYPE_CHECKING:
+    from taut.kernel.evaluate import Mechanics
+    from taut.model.mechanism import Mechanism
+
+ITERATIONS = 12  # of Newton's method for one part of the load
+SMALLEST = 1e-3  # part of the load
+TURN = 0.7  # by which a part turns in an iteration at most
+ROUNDED = 4e-16  # of coordinates: what this does to forces cannot be balanced
+SLIGHT = 1e-7  # of the coordinates: a last step, once forces are balanced but for rounding
+STILL = 1e-12  # of the largest forces that were met
+MET = 1e-14  # by constraints of a configuration that is as good as can be
+CLOSE = 1e-13  # of the coordinates: a step that changes nothing
+SOFT = 1e-9  # of the largest stiffness: none
+
+
+class Resting:
+    """A mechanism at rest and at one time, somewhere."""
+
+    def __init__(self, mechanism: Mechanism, mechanics: Mechanics, par: np.ndarray) -> None:
+        self.mechanism, self.mechanics, self.par, self.t = mechanism, mechanics, par, 0.0
+        self.rest = np.zeros(mechanics.n)
+        self.still = {"v": self.rest, "p": self.rest}
+        self.reached = 0.0  # part of the loads
+
+    def forces(self, q: np.ndarray) -> np.ndarray:
+        """U_q − f."""
+        return -self.mechanics.apply("force", self.t, self.par, q=q, v=self.rest, p=self.rest)
+
+    def tangents(self, q: np.ndarray) -> Tangents:
+        return Tangents(self.mechanism, q, self.mechanics.jacobian(q, self.t, self.par))
+
+    def stiffness(self, q: np.ndarray, held: np.ndarray | float = 0.0) -> tuple[Any, np.ndarray]:
+        """∂(U_q − f)/∂q + Σ λᵢ ∂²gᵢ/∂q∂q, and U_q − f + Gᵀλ, with forces `held` on coordinates."""
+        m, t, par = self.mechanics, self.t, self.par
+        found, left = -m.derivative("force", "q", t, par, q=q, **self.still), self.forces(q)
+        if m.c:
+            multipliers = self.multipliers(q, held)
+            found = found + m.derivative("push", "q", t, par, q=q, lam=multipliers)
+            left = left + m.push(q, t, multipliers, par)
+        return found, left
+
+    def multipliers(self, q: np.ndarray, held: np.ndarray | float) -> np.ndarray:
+        """λ with M a + Gᵀλ = −(U_q − f − held), G a = 0."""
+        from taut.kernel.saddle import Saddle
+
+        saddle = Saddle(self.mechanics, q, self.rest, self.rest, self.t, self.par)
+        pull = held - self.forces(q)
+        return saddle.least(saddle.solve(pull, np.zeros(self.mechanics.c))[1])
+
+    def onto(self, q: np.ndarray) -> np.ndarray | None:
+        """The nearest configuration that the joints allow; None if there is none."""
+        if np.all(np.abs(self.mechanics.g(q, self.t, self.par)) <= MET):
+            return q
+        try:
+            return nearest(self.mechanics, q, self.rest, self.t, self.par)
+        except TautError:
+            return None
+
+    # ---- rest ----------------------------------------------------------------------------------
+
+    def balance(self, q: np.ndarray) -> np.ndarray | None:
+        """Where all forces are in balance, if loads that come on little by little lead there."""
+        first, begun = q, self.forces(q)
+        done, part = 0.0, 1.0
+        while done < 1.0:
+            part = min(part, 1.0 - done)
+            there = self._newton(q, (1.0 - done - part) * begun, first)
+            if there is None:
+                part /= 4
+                if part < SMALLEST:
+                    return None
+                continue
+            q, done, part = there, done + part, 2 * part
+            self.reached = done
+        return q
+
+    def _newton(self, q: np.ndarray, load: np.ndarray, first: np.ndarray) -> np.ndarray | None:
+        """Newton's method for r(q) = `load`, which acts at `first`; None without convergence."""
+        largest = 1e-300
+        for _ in range(ITERATIONS):
+            here = self.tangents(q)
+            basis, pull, held = here.basis, self.forces(q), here.carried(load, first)
+            left = basis.T @ (pull - held)
+            largest = max(largest, float(np.linalg.norm(abs(basis).T @ (abs(pull) + abs(held)))))
+            stiff, rest = self.stiffness(q, held)
+            noise = ROUNDED * float(np.linalg.norm(abs(basis).T @ (abs(stiff) @ np.abs(q))))
+            still = np.linalg.norm(left) <= max(STILL * largest, noise)
+            turns = here.allowed.T @ here.turned(rest) @ here.allowed
+            x = self._solved(basis.T @ stiff @ basis + turns, left, basis, q)
+            turn, far = here.longest(x), np.abs(basis @ x).max(initial=0.0)
+            if still and not far <= SLIGHT * np.abs(q).max():
+                return q
+            if not np.isfinite(turn):
+                return None
+            step = x * min(1.0, TURN / max(turn, 1e-300))
+            there = self.onto(here.moved(step))
+            if there is None:
+                return None
+            if still or np.abs(there - q).max() <= CLOSE * np.abs(q).max():
+                return there
+            q = there
+        return None
+
+    def _solved(self, matrix: Any, left: np.ndarray, basis: Any, q: np.ndarray) -> np.ndarray:
+        """−K⁻¹r; with a little of M added to K where something can move without any force."""
+        from scipy.sparse import csc_matrix
+        from scipy.sparse.linalg import splu
+
+        with suppress(RuntimeError):
+            x = -splu(csc_matrix(matrix)).solve(left)
+            if np.all(np.isfinite(x)) and np.abs(matrix @ x + left).max() <= np.abs(left).max():
+                return x
+        mass = csc_matrix(basis.T @ self.mass(q) @ basis)
+        share = SOFT * float(np.max(np.abs(matrix.diagonal()) / mass.diagonal()))
+        try:
+            return -splu(csc_matrix(matrix + share * mass)).solve(left)
+        except RuntimeError:
+            return np.full(len(left), np.nan)
+
+    def steady(self, q: np.ndarray) -> bool:
+        """Whether no small motion grows: K, and a little of M, are positive definite."""
+        k, m = self.matrices(q)
+        if not k.shape[0]:
+            return True
+        slow = SOFT * float(np.max(k.diagonal() / m.diagonal()))
+        triplets = [(x.data, x.row, x.col) for x in (-k.tocoo(), m.tocoo())]
+        return definite(k.shape[0], *triplets)(slow)
+
+    # ---- modes ---------------------------------------------------------------------------------
+
+    def matrices(self, q: np.ndarray) -> tuple[Any, Any]:
+        """K (its symmetric part) and M_B, sparse."""
+        from scipy.sparse import csc_matrix
+
+        basis = self.tangents(q).basis
+        k = csc_matrix(basis.T @ self.stiffness(q)[0] @ basis)
+        return csc_matrix((k + k.T) / 2), csc_matrix(basis.T @ self.mass(q) @ basis)
+
+    def mass(self, q: np.ndarray) -> Any:
+        """M, sparse."""
+        by = self.mechanics.inertia
+        state = {"q": q, "v": self.rest, "p": self.rest}
+        return -self.mechanics.derivative("respond", by, self.t, self.par, **state)
+
+    def check_quiet(self, q: np.ndarray) -> None:
+        """An error for dampers and other forces that depend on velocities."""
+        drag = self.mechanics.derivative("force", "v", self.t, self.par, q=q, **self.still)
+        if drag.nnz and np.any(drag.data):
+            raise InputError(
+                "modes of a mechanism with beams, or of a large one, are without damping",
+                expected="forces that do not depend on velocities",
+                remedy="leave the dampers out, and simulate to see how motions decay",
+            )
+
+    def modes(self, q: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """(ω², changes of the coordinates) of the slowest motions, shapes (k,), (n, k)."""
+        from scipy.sparse import csc_matrix, diags
+
+        k, m = self.matrices(q)
+        if not k.shape[0]:
+            return np.zeros(0), np.zeros((self.mechanics.n, 0))
+        even = diags(1 / np.sqrt(m.diagonal()))
+        k, m = csc_matrix(even @ k @ even), csc_matrix(even @ m @ even)
+        fastest = float(np.abs(k.diagonal()).max())
+        squares, x = symmetric(k, m, count, 1e-9 * max(fastest, 1e-300))
+        x = x / np.sqrt(np.einsum("ia,ia->a", x, m @ x))
+        squares = np.where(np.abs(squares) <= 1e-13 * fastest, 0.0, squares)
+        return squares, self.tangents(q).basis @ (even @ x)

@@ -1,0 +1,123 @@
+"""Rest and modes of mechanisms with beams, against published numbers and closed forms."""
+
+import numpy as np
+import pytest
+
+import taut
+
+ALONG_X = np.array([[0.0, 1, 0], [-1, 0, 0], [0, 0, 1]])  # second axis along x, third along z
+
+
+def cantilever(beam: taut.Beam) -> tuple:
+    m = taut.Mechanism()
+    made = m.beam("rod", beam)
+    m.fixed(m.ground, made.root, at=made.root.position)
+    return m, made
+
+
+def bend(nodes: int, **more) -> taut.Beam:
+    """Bathe & Bolourchi 1979: 45° of a circle of radius 100."""
+    return taut.Beam(
+        25 * np.pi, taut.Square(1.0), density=1, young=1e7, poisson=0, nodes=nodes, frame=ALONG_X,
+        curvature=(0, 0, 0.01), **more,
+    )  # fmt: skip
+
+
+def test_45_degree_bend_is_that_of_the_beam_and_converges_to_the_exact_one():
+    exact = np.array([47.150438574, 15.684800534, 53.474858792])  # a true arc, P = 600
+    errors = []
+    for nodes in (9, 17):
+        m, made = cantilever(bend(nodes))
+        m.force(made.tip, (0, 0, 600))
+        found = made.positions(m.equilibrium().q)
+        twin = taut.equilibrium(bend(nodes, ends=("clamped", "free")).load(force=(0, 0, 600)))
+        np.testing.assert_allclose(found, twin.positions, atol=1e-9)
+        errors.append(np.abs(found[-1] - exact).max())
+    assert errors[0] / errors[1] == pytest.approx(4, rel=0.15)
+
+
+def soft(nodes: int) -> taut.Beam:
+    stiff = (100, 100, 100, 1e4, 1e4, 1e4)
+    return taut.Beam(10, inertia=(1, 2, 1, 1, 1, 1), stiffness=stiff, nodes=nodes, frame=ALONG_X)
+
+
+def test_a_moment_rolls_a_beam_into_half_a_circle():
+    errors = []
+    for nodes in (11, 21):
+        stiff = (100, 100, 100, 1e4, 1e4, 1e4)
+        rod = taut.Beam(10, inertia=(1, 2, 1, 1, 1, 1), stiffness=stiff, nodes=nodes, frame=ALONG_X)
+        m, made = cantilever(rod)
+        m.torque(made.tip, (0, 0, 10 * np.pi))
+        tip = made.positions(m.equilibrium().q)[-1]
+        errors.append(np.abs(tip - [0, 20 / np.pi, 0]).max())
+    assert errors[0] / errors[1] == pytest.approx(4, rel=0.1)
+    assert errors[1] < 0.1
+
+
+def test_a_force_and_a_moment_wind_a_beam_into_a_helix():
+    """Ibrahimbegovic 1997, half a turn: dead loads, of which the moment has no potential."""
+    exact, errors = np.array([0.71148103, 6.28566443, 2.75073621]), []
+    for nodes in (11, 21):
+        m, made = cantilever(soft(nodes))
+        m.force(made.tip, (0, 0, 2.5))
+        m.torque(made.tip, (0, 0, 10 * np.pi))
+        errors.append(np.abs(made.positions(m.equilibrium().q)[-1] - exact).max())
+    assert errors[0] / errors[1] == pytest.approx(4, rel=0.1)
+
+
+def timoshenko(nodes: int) -> taut.Beam:
+    r, shear = 0.025**2, 0.32967033
+    return taut.Beam(
+        1, inertia=(r, 2 * r, r, 1, 1, 1), stiffness=(r, r, r, shear, 1, shear), nodes=nodes,
+        frame=ALONG_X,
+    )  # fmt: skip
+
+
+def test_frequencies_of_a_timoshenko_beam():
+    exact = np.array([0.0873907862, 0.5297200423])
+    errors = []
+    for nodes in (21, 41):
+        m, _ = cantilever(timoshenko(nodes))
+        found = m.modes(count=4).frequencies
+        errors.append(np.abs(found[[0, 2]] - exact))
+        np.testing.assert_allclose(found[[1, 3]], found[[0, 2]], rtol=1e-6)  # the other plane
+    np.testing.assert_allclose(errors[0] / errors[1], 4, rtol=0.05)
+
+
+def test_a_free_beam_has_six_motions_without_stiffness():
+    m = taut.Mechanism()
+    m.beam("rod", timoshenko(11))
+    found = m.modes(count=8)
+    assert np.all(found.frequencies[:6] == 0)
+    twin = taut.modes(timoshenko(11), count=8)
+    np.testing.assert_allclose(found.frequencies[6:], twin.frequencies[6:], rtol=1e-7)
+
+
+def test_joints_and_a_hundred_nodes():
+    """A hinged beam whose tip carries a body on a hinge: two links that swing, and one that bends.
+
+    The slowest motions are those of the rigid double pendulum to what bending gives way.
+    """
+    m = taut.Mechanism(gravity=(0, 0, -9.81))
+    rod = taut.Beam(
+        1, taut.Square(0.05), density=1e3, young=1e9, poisson=0.3, nodes=101, frame=(0, 0, -1)
+    )
+    made = m.beam("rod", rod)
+    bob = m.body("bob", mass=1.0, inertia=(0.01, 0.01, 0.01), at=(0, 0, -1.5))
+    m.revolute(m.ground, made.root, at=(0, 0, 0), axis=(0, 1, 0))
+    m.revolute(made.tip, bob, at=(0, 0, -1), axis=(0, 1, 0))
+    found = m.modes(count=3)
+    heavy, g = 2.5, 9.81
+    mass = np.array([[heavy / 3 + 1, 0.5], [0.5, 0.25 + 0.01]])
+    pull = g * np.diag([heavy / 2 + 1, 0.5])
+    squares = np.sort(np.linalg.eigvals(np.linalg.solve(mass, pull)).real)
+    np.testing.assert_allclose(found.frequencies[:2], np.sqrt(squares), rtol=5e-3)
+    assert found.stable
+    assert len(found.shapes[0]) == 101 * 9 + 12
+
+
+def test_what_nothing_holds_does_not_rest():
+    m = taut.Mechanism(gravity=(0, 0, -9.81))
+    m.beam("rod", timoshenko(7))
+    with pytest.raises(taut.TautError, match="no rest was found"):
+        m.equilibrium()
