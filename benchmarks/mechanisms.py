@@ -2,8 +2,8 @@
 
 The models are in `chains` and `chain_peers`; all start from the same state.  Time per step is that
 of a long march less that of a short one, divided by the steps between them, the best of several
-that take turns; so what a call costs beyond its steps is not counted, whoever makes it.  Of the
-peers it is the processor's time, which other work on the machine disturbs least.
+that take turns; so what a call costs beyond its steps is not counted, whoever makes it.  It is the
+processor's time, which other work on the machine disturbs least.
 `python benchmarks/mechanisms.py` runs alone, `make bench` runs it, too.
 """
 
