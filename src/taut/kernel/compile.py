@@ -25,6 +25,8 @@ from taut.model.system import System
 
 SX = ca.SX
 FUSED_LIMIT = 40  # coordinates and constraints up to which a step is unrolled into one kernel
+# With one stage a step of more is unrolled, too, if its elimination is short: a few bodies.
+MORE, SHORT = 1.9, 15_000  # times the limit, and operations: they take a second or two to compile
 STAGED_LIMIT = 60_000  # operations of a solve of all stages: more take many seconds to compile
 
 
@@ -133,6 +135,9 @@ class Workshop:
 
     def unrolled(self, method: Method) -> bool:
         """Whether steps of this method are unrolled into one kernel."""
+        if method.depth == 1 and len(method.substeps) == 1:
+            size = self.system.n + self.system.c
+            return self.small or (size <= MORE * FUSED_LIMIT and self._elimination <= SHORT)
         if not self.small or method.depth == 1:
             return self.small
         return self._elimination * method.depth**3 <= STAGED_LIMIT

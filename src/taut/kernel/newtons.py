@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 SX = ca.SX
 HISTORY = 3  # values of each Newton unknown that the guess is extrapolated from
 ROUNDED, NOISE = 16 * 2.0**-52, 1e-7  # what rounding does to coordinates, and to a measure
+PLAIN = 40  # coordinates and unknowns up to which rounding moves all of them alike
 DEEP = 4  # stages up to which the polynomial of the guess goes through two steps
 PAYS = 4.3  # an iteration with a kept matrix must be cheaper by this: it takes more of them
 NEVER = 1e300  # the measure before the first iteration, and of one that does not count
@@ -154,6 +155,9 @@ def newton_of(
     if not simplified:
         measure = ca.if_else(_regular(step, piece), measure, NEVER)
     noise = _excess(step, piece, change) <= 1 if simplified else measure <= NOISE
+    if not simplified and step.q.numel() + z.numel() > PLAIN:
+        # Light directors next to long arms: what rounding does to one may be much for another.
+        noise = ca.logic_or(noise, _excess(step, piece, change) <= 1)
     history = SX.sym(f"m{index}", HISTORY * count)
     # Where steps are coarse, polynomials of high degree lead astray; what is kept has a way out.
     guess = _extrapolated(z, history, step.families, back if simplified else 0)

@@ -20,6 +20,7 @@ from taut.kernel.native import Native, compiled
 
 LANES = 4
 MOSTLY = 0.75  # of the blocks must have their addresses in a row
+FEW = 8  # blocks up to which everything is copied that does not, so that one kernel serves more
 NOWHERE = np.zeros((0, 2), np.int64)
 
 
@@ -122,7 +123,8 @@ def _padded(table: np.ndarray, fill: int | None, lanes: int) -> np.ndarray:
 
 def _modes(blocks: np.ndarray, same: str, row: str, single: str) -> str:
     """For each column: the same everywhere, mostly in a row, or one by one."""
-    unit = np.all(np.diff(blocks, axis=2) == 1, axis=2).mean(axis=0) >= MOSTLY
+    enough = MOSTLY if len(blocks) > FEW else 0.0
+    unit = np.all(np.diff(blocks, axis=2) == 1, axis=2).mean(axis=0) >= enough
     equal = np.all(blocks == blocks[:1, :, :1], axis=(0, 2))
     return "".join(same if e else row if u else single for e, u in zip(equal, unit, strict=True))
 

@@ -94,6 +94,16 @@ def scalar(given: object, where: str) -> sp.Expr:
     return expr
 
 
+_REAL = sp.Symbol("x", real=True).assumptions0
+
+
+def _plain(symbol: sp.Basic) -> sp.Symbol:
+    """The plain real symbol of the same name: mostly itself, and large systems have many."""
+    if type(symbol) is sp.Symbol and symbol.assumptions0 == _REAL:
+        return symbol
+    return sp.Symbol(name_of(symbol), real=True)
+
+
 class Vocabulary:
     """Replaces every symbol of a user's expression by ours, by name.
 
@@ -108,7 +118,7 @@ class Vocabulary:
         self._foreign: dict[sp.Basic, sp.Symbol] = {}
         self.groups: list[tuple[sp.Symbol, ...]] = []
         for group in groups:
-            ours = tuple(sp.Symbol(name_of(s), real=True) for s in group)
+            ours = tuple(_plain(s) for s in group)
             self.groups.append(ours)
             for foreign, own in zip(group, ours, strict=True):
                 if own.name in self._ours:
