@@ -409,6 +409,18 @@ class TestViews:
             taut.simulate(m, duration=1, step=0.1)
         assert isinstance(caught.value.__cause__, taut.InputError)
 
+    def test_a_frame(self):
+        seen = []
+
+        def controller(t, state):
+            seen.append(state["tip"].position.copy())
+            return 1.0
+
+        m = slider(controller)
+        m.frame("tip", "block", at=(1, 2, 3))
+        run = taut.simulate(m, duration=0.3, step=0.1, laws=None)
+        np.testing.assert_allclose(seen, run["tip"].position[:-1], atol=1e-14)
+
     def test_unknown_names(self):
         m = slider(lambda t, state: state["rial"].slide)
         with pytest.raises(taut.ControlError, match="no part, joint or coordinate called 'rial'"):

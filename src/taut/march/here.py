@@ -18,7 +18,7 @@ from numba import njit
 
 from taut.errors import InputError, UnknownName
 from taut.lie import SO3
-from taut.march.parts import JointView, PartView
+from taut.march.parts import FrameView, JointView, PartView
 from taut.model.mechanism.joints import Joint
 from taut.model.mechanism.shapes import BODY, POINT, ROD
 from taut.model.system import System
@@ -83,6 +83,8 @@ class Names:
             return PartHere(here, self.mechanism.parts[name])  # type: ignore[arg-type]
         if self.mechanism is not None and name in self.mechanism.joints:
             return JointHere(here, self.mechanism.joints[name])  # type: ignore[arg-type]
+        if self.mechanism is not None and name in self.mechanism.frames:
+            return FrameView(here, self.mechanism.frames[name])  # type: ignore[arg-type]
         if name in self.numbers:
             vector, i = self.numbers[name]
             return float(getattr(here, vector)[i])
