@@ -10,7 +10,7 @@ import sympy as sp
 import taut
 from taut.errors import FileError, InputError, UnknownName
 from taut.files.reader import model_of
-from taut.files.schema import PARTS, VERBS
+from taut.files.schema import PLAIN, VERBS
 from taut.files.source import Source
 from taut.problems import names, problem
 
@@ -32,7 +32,7 @@ def same_runs(model, **changes):
 
 
 def test_every_verb_of_a_mechanism_is_in_the_schema_and_in_the_zoo():
-    known = {verb for verb, _ in PARTS.values()} | {verb for x in VERBS.values() for verb in x}
+    known = {verb for verb, _ in PLAIN.values()} | {verb for x in VERBS.values() for verb in x}
     recorded = {
         name
         for name in dir(taut.Mechanism)
@@ -65,7 +65,15 @@ def test_every_joint_and_force_comes_back():
     for name, part in model.model.parts.items():
         assert part.masses == found.model.parts[name].masses
     assert found.text == model.text
-    assert found.model["c"].looks == {"look": "box", "size": [1, 1, 1]}
+    looks = found.model["c"].looks
+    assert (looks["look"], looks["size"].tolist()) == ("box", [1, 1, 2])
+    for name in ("k", "ground"):
+        (was,), (now,) = (m[name].looks["shapes"] for m in (model.model, found.model))
+        assert (was.kind, was.colour) == (now.kind, now.colour)
+        np.testing.assert_array_equal(was.at, now.at)
+    np.testing.assert_array_equal(
+        model.model.frames["tool"].rotation, found.model.frames["tool"].rotation
+    )
     assert found.settings == model.settings
 
 
@@ -181,8 +189,8 @@ def test_what_cannot_be_written_says_so():
     with pytest.raises(FileError, match="written"):
         _ = taut.Model(taut.System([x], mass=1, potential=sp.erf(x))).text
     m = taut.Mechanism()
-    m.point("a", mass=1, at=(0, 0, 0), colour="red")
-    with pytest.raises(FileError, match="colour cannot be written"):
+    m.point("a", mass=1, at=(0, 0, 0), weight="heavy")
+    with pytest.raises(FileError, match="weight cannot be written"):
         _ = taut.Model(m).text
     m = taut.Mechanism()
     m.force(m.point("a", mass=1, at=(0, 0, 0)), lambda t, state: (0, 0, 1))

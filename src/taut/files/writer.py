@@ -12,15 +12,16 @@ from taut.errors import FileError
 from taut.files import toml
 from taut.files.kinds import unwritten
 from taut.files.model import Model
-from taut.files.schema import DRAWING, EVENT, FLOW, PARTS, RUN, START, SYSTEM, VERBS, Table
+from taut.files.schema import DRAWING, EVENT, FLOW, PLAIN, RUN, START, SYSTEM, VERBS, Table
 from taut.march.events import watched
 from taut.model import Drawing, Flow, Mechanism, System
+from taut.model.mechanism.looks import hexadecimal
 from taut.model.mechanism.shapes import NUMBER
 from taut.model.symbols import momenta, velocities
 
 BY_NAME = 12  # coordinates up to which starts say their names
 SECTIONS = {verb: section for section, known in VERBS.items() for verb in known} | {
-    verb: section for section, (verb, _) in PARTS.items()
+    verb: section for section, (verb, _) in PLAIN.items()
 }
 
 
@@ -68,7 +69,7 @@ def _gravity(mechanism: Mechanism) -> str:
 
 def _told(mechanism: Mechanism) -> Iterator[str]:
     parts = {name for name, part in mechanism.parts.items() if part.shape is not NUMBER}
-    made = [*parts, *mechanism.joints, *mechanism.forces]
+    made = [*parts, *mechanism.joints, *mechanism.forces, *mechanism.frames]
     strange = [x for x in made if x not in mechanism.record]
     strange += [x.name for x in mechanism.record.values() if x.verb not in SECTIONS]
     if strange:
@@ -80,8 +81,10 @@ def _told(mechanism: Mechanism) -> Iterator[str]:
     for told in mechanism.record.values():
         section = SECTIONS[told.verb]
         given = {key: x for key, x in told.arguments.items() if x is not None}
-        if section in PARTS:
-            pairs = _table(PARTS[section][1], given)
+        if isinstance(given.get("colour"), list):
+            given["colour"] = hexadecimal(told.name, given["colour"])
+        if section in PLAIN:
+            pairs = _table(PLAIN[section][1], given)
         else:
             pairs = {"kind": toml.text(told.verb), **_table(VERBS[section][told.verb], given)}
         yield toml.section([section, told.name], pairs)

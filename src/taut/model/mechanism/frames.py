@@ -11,6 +11,7 @@ from taut.errors import ModelError
 from taut.model.mechanism.looks import look
 from taut.model.mechanism.named import Named
 from taut.model.mechanism.parts import Part, rotation_of, vector
+from taut.model.mechanism.record import recorded
 from taut.model.mechanism.shapes import NUMBER, POINT, ROD
 
 
@@ -38,6 +39,7 @@ class Frame:
 class Marked(Named):
     """The verbs by which frames and looks are added; a part of `Mechanism`."""
 
+    @recorded
     def frame(self, name: str, part: Any, *, at: Any, rotation: Any = None) -> Frame:
         """A place with axes on a part, which a run then knows by its name: ``run["tool"]``.
 
@@ -64,6 +66,7 @@ class Marked(Named):
         self.frames[self._new(name)] = made = Frame(name, held, place, turned)
         return made
 
+    @recorded
     def look(
         self,
         part: Any,

@@ -20,7 +20,7 @@ class Told:
     verb : str
         Such as "revolute".
     name : str
-        Of what it made, given or chosen.
+        Of what it made, given or chosen; a number for a look, which has none.
     arguments : dict
         Those that were given, parts and joints by name; ``between`` are the two sides.
     """
@@ -43,8 +43,9 @@ def recorded(verb: Verb) -> Verb:
             mechanism._telling = not outermost
         if outermost:
             arguments = _arguments(signature.bind(mechanism, *given, **options).arguments)
-            entry = Told(verb.__name__, made.name, arguments)
-            mechanism.record.setdefault(made.name, entry)  # an angle may be asked for again
+            name = getattr(made, "name", None) or f"{verb.__name__} {len(mechanism.record) + 1}"
+            entry = Told(verb.__name__, name, arguments)
+            mechanism.record.setdefault(name, entry)  # an angle may be asked for again
         return made
 
     return cast(Verb, told)
