@@ -69,7 +69,7 @@ def _gravity(mechanism: Mechanism) -> str:
 
 def _told(mechanism: Mechanism) -> Iterator[str]:
     parts = {name for name, part in mechanism.parts.items() if part.shape is not NUMBER}
-    made = [*parts, *mechanism.joints, *mechanism.forces, *mechanism.frames]
+    made = [*parts, *mechanism.joints, *mechanism.forces]
     strange = [x for x in made if x not in mechanism.record]
     strange += [x.name for x in mechanism.record.values() if x.verb not in SECTIONS]
     if strange:
@@ -79,6 +79,8 @@ def _told(mechanism: Mechanism) -> Iterator[str]:
             received=repr(mechanism[strange[0]])[:80],
         )
     for told in mechanism.record.values():
+        if told.verb == "frame":  # below: a file of robots gives them, too
+            continue
         section = SECTIONS[told.verb]
         given = {key: x for key, x in told.arguments.items() if x is not None}
         if isinstance(given.get("colour"), list):
@@ -88,6 +90,11 @@ def _told(mechanism: Mechanism) -> Iterator[str]:
         else:
             pairs = {"kind": toml.text(told.verb), **_table(VERBS[section][told.verb], given)}
         yield toml.section([section, told.name], pairs)
+    for name, frame in mechanism.frames.items():
+        given = {"part": frame.part.name, "at": frame.at.tolist()}
+        if not np.array_equal(frame.rotation, frame.part.rotation):
+            given["rotation"] = frame.rotation.tolist()
+        yield toml.section(["frames", name], _table(PLAIN["frames"][1], given))
 
 
 # ---- systems and flows -------------------------------------------------------------------------

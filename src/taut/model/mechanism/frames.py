@@ -63,7 +63,8 @@ class Marked(Named):
             raise ModelError(f"there is a frame {name!r} already", remedy="choose another name")
         turned = held.rotation if rotation is None else rotation_of(f"frame {name}", rotation)
         place = vector(f"the place of frame {name}", at)
-        self.frames[self._new(name)] = made = Frame(name, held, place, turned)
+        own = name if name == held.name else self._new(name)  # a part may have a frame of its name
+        self.frames[own] = made = Frame(name, held, place, turned)
         return made
 
     @recorded

@@ -43,12 +43,17 @@ def recorded(verb: Verb) -> Verb:
             mechanism._telling = not outermost
         if outermost:
             arguments = _arguments(signature.bind(mechanism, *given, **options).arguments)
-            name = getattr(made, "name", None) or f"{verb.__name__} {len(mechanism.record) + 1}"
+            name = getattr(made, "name", None) or _numbered(verb.__name__, mechanism.record)
             entry = Told(verb.__name__, name, arguments)
             mechanism.record.setdefault(name, entry)  # an angle may be asked for again
         return made
 
     return cast(Verb, told)
+
+
+def _numbered(verb: str, known: dict[str, Told]) -> str:
+    numbers = (f"{verb} {k + 1}" for k in range(len(known) + 1))
+    return next(name for name in numbers if name not in known)
 
 
 def _arguments(bound: dict[str, Any]) -> dict[str, Any]:
