@@ -28,7 +28,7 @@ PICTURES = (".png", ".svg", ".pdf")
 FILMS = (".mp4", ".webm", ".mov", ".gif")
 KINDS = (".html", *PICTURES, *FILMS, ".csv", ".json", ".zarr")
 MANY = 12  # names that are listed in full
-FILES = "a model of your own: MODEL.toml, or FILE.py:NAME"
+FILES = "a model of your own: MODEL.toml, ROBOT.urdf or FILE.py:NAME"
 RIVALS = {
     "ZG time element": "time-element",
     "projected symplectic Euler": "projected-symplectic-euler",
@@ -170,11 +170,16 @@ def _run(chosen: argparse.Namespace) -> None:
 
 def _given(name: str, values: Sequence[str] = ()) -> Any:
     """A problem by name, or the model in a file."""
+    from taut.files.model import Model
     from taut.files.python import is_place, model_of
     from taut.files.reader import read
     from taut.problems import problem
 
     changes = dict(_value(text) for text in values)
+    if name.lower().endswith(".urdf"):
+        from taut.files.urdf import urdf
+
+        return Model(urdf(name), name=Path(name).stem)
     if name.lower().endswith(".toml"):
         return read(name, changes)
     if not is_place(name):

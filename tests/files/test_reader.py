@@ -276,7 +276,7 @@ def test_methods_with_options(given, method):
         ('[points.""]\nmass = 1\nat = [0, 0, 0]', 1, "needs a name"),
         (BODY.replace("[1, 1, 1]", "[1, 1, 3]"), 3, "is not that of a body"),
         (BODY.replace("[1, 1, 1]", "[[1, 2, 0], [0, 1, 0], [0, 0, 1]]"), 3, "not symmetric"),
-        (BODY + "rotation = [1, 0, 0, 1]", 5, "length one"),
+        (BODY + "rotation = [1, 0, 0, 1]", 5, "no rotation"),
         (BODY + "rotation = [[1, 0, 0], [0, 1, 0], [0, 0, 2]]", 5, "rotation"),
         (BODY + "[points.arm]\nmass = 1\nat = [0, 0, 0]", 5, "already"),
         (BODY + "[joints.h]\nat = [0, 0, 0]", 5, "has no kind"),

@@ -8,7 +8,7 @@ import pytest
 
 import taut
 from taut.files.reader import model_of
-from taut.files.schema import PARTS, SECTIONS, TABLES, VERBS
+from taut.files.schema import PLAIN, SECTIONS, TABLES, VERBS
 from taut.files.source import Source
 from taut.files.telling import described, json_schema, markdown
 
@@ -19,7 +19,7 @@ zoo = runpy.run_path(str(Path(__file__).parent / "zoo.py"))["zoo"]
 
 def test_all_keys_are_told():
     told, page = described(), markdown()
-    tables = [t for _, t in PARTS.values()] + [
+    tables = [t for _, t in PLAIN.values()] + [
         t for known in VERBS.values() for t in known.values()
     ]
     for table in (*tables, *TABLES.values()):

@@ -16,7 +16,7 @@ def zoo():
     b = m.body("b", **bar, at=(1, 0, 0), rotation=(half, 0, half, 0))
     m.rod("string", m.ground, a)
     m.revolute("h1", m.ground, b, at=(1, 0, 0.5), axis=(0, 1, 0))
-    c = m.body("c", mass=2, inertia=lump, at=(2, 0, 0), look="box", size=(1, 1, 1))
+    c = m.body("c", mass=2, inertia=lump, at=(2, 0, 0), look="box", size=(1, 1, 2), colour="orange")
     m.revolute(m.ground, c, at=(2, 0, 0.5), axis=(0, 1, 0))  # without a name
     m.angle("h1")
     m.gear("h1", "joint 3", ratio=2.0, name="gear")
@@ -32,6 +32,9 @@ def zoo():
     m.fixed("glue", bodies["i"], bodies["j"], at=(8, 0, -0.5))
     k = m.body("k", **bar, at=(9, 0, 0), angular_velocity=(0, 0, 0.2))
     m.spherical("ball", m.ground, k, at=(9, 0, 0.5))
+    m.frame("tool", k, at=(9, 0, -0.5), rotation=(half, half, 0, 0))
+    m.look(k, "ball", size=0.1, at=(9, 0, -0.5), colour=(1, 0, 0))
+    m.look(m.ground, "box", size=(20, 2, 0.1))
     x, y, z, s = sp.symbols("x y z s", real=True)
     l = m.point("l", mass=1, at=(10, 0, 1))
     m.on_surface(l, (x - 10) ** 2 + y**2 + z**2 - 1, name="sphere")
@@ -47,6 +50,7 @@ def zoo():
         "quartic", a, m.ground, energy=lambda q: 0.3 * (q - 1) ** 4,
         pull=lambda q, r: 0.05 * r * q, ends=((0.3, 0, -0.9), (0, 0, 1)),
     )  # fmt: skip
+    m.central("star", l, m.ground, energy=lambda r: -1 / r)
     m.rope("rope", k, l, stiffness=10)
     m.damper("oil", b, c, damping=0.2)
     m.torsion("h1", stiffness=2, angle=0.1, damping=0.03, name="watch")

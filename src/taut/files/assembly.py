@@ -10,7 +10,7 @@ import sympy as sp
 from taut.files.desk import Desk
 from taut.files.expressions import NAME
 from taut.files.kinds import Names, Reference
-from taut.files.schema import PARTS, TOP, VERBS, Table
+from taut.files.schema import PARTS, PLAIN, TOP, VERBS, Table
 from taut.files.source import Node, Source
 from taut.model import Mechanism
 from taut.model.mechanism.forces import LENGTH, RATE
@@ -33,7 +33,7 @@ class _Assembler:
         self.desk, self.made = desk, made
         self.entries: dict[str, dict[str, Node]] = {
             section: dict(file[section].entries()) if section in file else {}
-            for section in (*PARTS, *VERBS)
+            for section in (*PLAIN, *VERBS)
         }
         self.parts = {name: section for section in PARTS for name in self.entries[section]}
         self._done: set[tuple[str, str]] = set()
@@ -90,16 +90,19 @@ class _Assembler:
         self._open.append(entry)
         verb, table = self._verb(section, node)
         self._refer(node, table)
-        given = {key: table.keys[key].kind.read(x, self.desk) for key, x in node.entries()
-                 if key != "kind"}  # fmt: skip
+        given = {
+            key: table.keys[key].kind.read(x, self.desk)
+            for key, x in node.entries()
+            if key in table.keys
+        }
         with node.blamed():
             self._tell(verb, name, given, node)
         self._open.pop()
         self._done.add(entry)
 
     def _verb(self, section: str, node: Node) -> tuple[str, Table]:
-        if section in PARTS:
-            verb, table = PARTS[section]
+        if section in PLAIN:
+            verb, table = PLAIN[section]
             node.check(table.keys, table.needed)
             return verb, table
         known = VERBS[section]
@@ -115,7 +118,7 @@ class _Assembler:
     def _refer(self, node: Node, table: Table) -> None:
         """Add what this entry refers to, if it is not there yet."""
         for key, x in node.entries():
-            kind = table.keys[key].kind if key != "kind" else None
+            kind = table.keys[key].kind if key in table.keys else None
             if isinstance(kind, Reference) and kind.to == "joint":
                 name = x.expect(str)
                 if name not in self.entries["joints"]:
@@ -141,6 +144,8 @@ class _Assembler:
         if verb == "angle":
             if name != f"angle_{given['joint']}":
                 node.fail(f"the name of this angle is angle_{given['joint']}", received=name)
+            call(**given)
+        elif verb == "look":
             call(**given)
         elif "between" in given:
             call(name, *given.pop("between"), **given)

@@ -276,6 +276,8 @@ class Names(Kind):
 
 
 def _shape_words(shape: tuple[int, ...]) -> str:
+    if not shape:
+        return "a number"
     if len(shape) == 1:
         return f"{COUNTS[shape[0]]} numbers"
     return f"{shape[0]} × {shape[1]} numbers"

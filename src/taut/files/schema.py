@@ -56,10 +56,10 @@ JOINT = Key(Reference("joint"), "the joint it belongs to", True)
 REST = Key(Number(), "at rest; what it is at the start if left out")
 FOLLOWER = Key(Flag(), "along the part's own axes")
 VELOCITY = Key(VECTOR, "at the start, in space")
-LOOKS = {
-    "look": Key(Text(("box", "cylinder", "ball")), "how it is drawn"),
-    "size": Key(VECTOR, "of the drawing, along its principal axes"),
-}
+SHAPE = Text(("box", "cylinder", "ball"))
+ROTATION = Numbers(((4,), (3, 3)))
+SIZE = Key(Numbers(((), (3,))), "its extents")
+COLOUR = Key(Text(), '"#rrggbb", or a name such as "orange"')
 
 
 def _springs(measure: str, rest: str) -> dict[str, Key]:
@@ -81,19 +81,31 @@ PARTS: dict[str, tuple[str, Table]] = {
         "mass": Key(Number(), "", True),
         "at": Key(VECTOR, "its place at the start", True),
         "velocity": VELOCITY,
-        **LOOKS,
     })),
     "bodies": ("body", Table("a rigid body; thin rods and plates by their inertia", {
         "mass": Key(Number(), "", True),
         "inertia": Key(Numbers(((3,), (3, 3))), "about its centre of mass, in its own axes", True),
         "at": Key(VECTOR, "its centre of mass at the start", True),
-        "rotation": Key(Numbers(((4,), (3, 3))),
-                        "of its axes: a unit quaternion (w, x, y, z) or a matrix"),
+        "rotation": Key(ROTATION, "of its axes: a unit quaternion (w, x, y, z) or a matrix"),
         "velocity": VELOCITY,
         "angular_velocity": Key(VECTOR, "at the start, in space"),
-        **LOOKS,
+        "body_angular_velocity": Key(VECTOR, "the same in its own axes"),
+        "look": Key(SHAPE, "how it is drawn"), "size": SIZE, "colour": COLOUR,
     })),
 }  # fmt: skip
+MARKS: dict[str, tuple[str, Table]] = {
+    "frames": ("frame", Table("a place with axes on a part, which a run knows by its name", {
+        "part": Key(Reference("part"), "", True), "at": AT,
+        "rotation": Key(ROTATION, "of its axes in space at the start; the part's if left out"),
+    })),
+    "looks": ("look", Table("a shape that a part, or the ground, is drawn as", {
+        "part": Key(Reference("part"), "", True), "kind": Key(SHAPE, "", True), "size": SIZE,
+        "at": Key(VECTOR, "its middle, in space at the start; that of the part if left out"),
+        "rotation": Key(ROTATION, "of its axes in space at the start; the part's if left out"),
+        "colour": COLOUR,
+    })),
+}  # fmt: skip
+PLAIN = {**PARTS, **MARKS}
 
 JOINTS = {
     "rod": Table("the distance of two places stays", {
@@ -152,6 +164,10 @@ FORCES = {
     }),
     "damper": Table("a force against the change of a distance", {
         "between": BETWEEN, "damping": Key(Number(), "", True), "ends": ENDS,
+    }),
+    "central": Table("a potential of the distance of two places, not drawn", {
+        "between": BETWEEN, "ends": ENDS,
+        "energy": Key(Formula("length", (LENGTH,)), "", True),
     }),
     "torsion": Table("a spring and damper in a hinge", {
         "joint": JOINT, **_springs("angle", "angle"),
@@ -234,5 +250,5 @@ TOP = {
     "gravity": Key(VECTOR, "of a mechanism: the acceleration of gravity"),
 }
 TABLES = {"system": SYSTEM, "flow": FLOW, "drawing": DRAWING, "start": START, "run": RUN}
-MECHANISM = ("gravity", *PARTS, *VERBS)
+MECHANISM = ("gravity", *PLAIN, *VERBS)
 SECTIONS = ("title", "parameters", *MECHANISM, *TABLES, "events")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from taut.files.kinds import NUMBER
-from taut.files.schema import EVENT, PARTS, TABLES, TOP, VERBS, Key, Table
+from taut.files.schema import EVENT, PLAIN, TABLES, TOP, VERBS, Key, Table
 from taut.text import aligned
 
 INTRO = (
@@ -30,7 +30,7 @@ def sections() -> Iterator[Section]:
     yield Section("[parameters]", "name = number, or a formula of other parameters", {})
     for name in ("system", "flow", "drawing"):
         yield Section(f"[{name}]", *TABLES[name])
-    for name, (_, table) in PARTS.items():
+    for name, (_, table) in PLAIN.items():
         yield Section(f"[{name}.NAME]", *table)
     for name, known in VERBS.items():
         for verb, table in known.items():
@@ -82,7 +82,7 @@ def markdown() -> str:
 
 def json_schema() -> dict[str, Any]:
     """As JSON Schema, for editors."""
-    named = {name: _each(_object(table)) for name, (_, table) in PARTS.items()}
+    named = {name: _each(_object(table)) for name, (_, table) in PLAIN.items()}
     for name, known in VERBS.items():
         named[name] = _each({"oneOf": [_object(table, kind) for kind, table in known.items()]})
     return {

@@ -12,15 +12,16 @@ from taut.errors import FileError
 from taut.files import toml
 from taut.files.kinds import unwritten
 from taut.files.model import Model
-from taut.files.schema import DRAWING, EVENT, FLOW, PARTS, RUN, START, SYSTEM, VERBS, Table
+from taut.files.schema import DRAWING, EVENT, FLOW, PLAIN, RUN, START, SYSTEM, VERBS, Table
 from taut.march.events import watched
 from taut.model import Drawing, Flow, Mechanism, System
+from taut.model.mechanism.looks import hexadecimal
 from taut.model.mechanism.shapes import NUMBER
 from taut.model.symbols import momenta, velocities
 
 BY_NAME = 12  # coordinates up to which starts say their names
 SECTIONS = {verb: section for section, known in VERBS.items() for verb in known} | {
-    verb: section for section, (verb, _) in PARTS.items()
+    verb: section for section, (verb, _) in PLAIN.items()
 }
 
 
@@ -78,13 +79,22 @@ def _told(mechanism: Mechanism) -> Iterator[str]:
             received=repr(mechanism[strange[0]])[:80],
         )
     for told in mechanism.record.values():
+        if told.verb == "frame":  # below: a file of robots gives them, too
+            continue
         section = SECTIONS[told.verb]
         given = {key: x for key, x in told.arguments.items() if x is not None}
-        if section in PARTS:
-            pairs = _table(PARTS[section][1], given)
+        if isinstance(given.get("colour"), list):
+            given["colour"] = hexadecimal(told.name, given["colour"])
+        if section in PLAIN:
+            pairs = _table(PLAIN[section][1], given)
         else:
             pairs = {"kind": toml.text(told.verb), **_table(VERBS[section][told.verb], given)}
         yield toml.section([section, told.name], pairs)
+    for name, frame in mechanism.frames.items():
+        given = {"part": frame.part.name, "at": frame.at.tolist()}
+        if not np.array_equal(frame.rotation, frame.part.rotation):
+            given["rotation"] = frame.rotation.tolist()
+        yield toml.section(["frames", name], _table(PLAIN["frames"][1], given))
 
 
 # ---- systems and flows -------------------------------------------------------------------------

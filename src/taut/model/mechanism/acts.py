@@ -93,6 +93,7 @@ class Acts(Relations):
         """A force against the rate at which the distance of two places changes."""
         return self.spring(*sides, damping=damping, ends=ends)
 
+    @recorded
     def central(self, *sides: Any, energy: Any, ends: Any = None) -> Acting:
         """A potential of the distance of two places, which nothing is drawn for.
 

@@ -11,6 +11,7 @@ from taut.errors import ModelError
 from taut.model.mechanism.looks import look
 from taut.model.mechanism.named import Named
 from taut.model.mechanism.parts import Part, rotation_of, vector
+from taut.model.mechanism.record import recorded
 from taut.model.mechanism.shapes import NUMBER, POINT, ROD
 
 
@@ -38,6 +39,7 @@ class Frame:
 class Marked(Named):
     """The verbs by which frames and looks are added; a part of `Mechanism`."""
 
+    @recorded
     def frame(self, name: str, part: Any, *, at: Any, rotation: Any = None) -> Frame:
         """A place with axes on a part, which a run then knows by its name: ``run["tool"]``.
 
@@ -61,9 +63,11 @@ class Marked(Named):
             raise ModelError(f"there is a frame {name!r} already", remedy="choose another name")
         turned = held.rotation if rotation is None else rotation_of(f"frame {name}", rotation)
         place = vector(f"the place of frame {name}", at)
-        self.frames[self._new(name)] = made = Frame(name, held, place, turned)
+        own = name if name == held.name else self._new(name)  # a part may have a frame of its name
+        self.frames[own] = made = Frame(name, held, place, turned)
         return made
 
+    @recorded
     def look(
         self,
         part: Any,

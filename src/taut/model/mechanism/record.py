@@ -20,7 +20,7 @@ class Told:
     verb : str
         Such as "revolute".
     name : str
-        Of what it made, given or chosen.
+        Of what it made, given or chosen; a number for a look, which has none.
     arguments : dict
         Those that were given, parts and joints by name; ``between`` are the two sides.
     """
@@ -43,11 +43,17 @@ def recorded(verb: Verb) -> Verb:
             mechanism._telling = not outermost
         if outermost:
             arguments = _arguments(signature.bind(mechanism, *given, **options).arguments)
-            entry = Told(verb.__name__, made.name, arguments)
-            mechanism.record.setdefault(made.name, entry)  # an angle may be asked for again
+            name = getattr(made, "name", None) or _numbered(verb.__name__, mechanism.record)
+            entry = Told(verb.__name__, name, arguments)
+            mechanism.record.setdefault(name, entry)  # an angle may be asked for again
         return made
 
     return cast(Verb, told)
+
+
+def _numbered(verb: str, known: dict[str, Told]) -> str:
+    numbers = (f"{verb} {k + 1}" for k in range(len(known) + 1))
+    return next(name for name in numbers if name not in known)
 
 
 def _arguments(bound: dict[str, Any]) -> dict[str, Any]:
