@@ -70,8 +70,8 @@ def _gravity(mechanism: Mechanism) -> str:
 def _told(mechanism: Mechanism) -> Iterator[str]:
     parts = {name for name, part in mechanism.parts.items() if part.shape is not NUMBER}
     made = [*parts, *mechanism.joints, *mechanism.forces]
-    strange = [x for x in made if x not in mechanism.record]
-    strange += [x.name for x in mechanism.record.values() if x.verb not in SECTIONS]
+    strange = [x.name for x in mechanism.record.values() if x.verb not in SECTIONS]
+    strange += [x for x in made if x not in mechanism.record]
     if strange:
         raise FileError(
             f"{strange[0]} cannot be written",
