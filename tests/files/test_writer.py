@@ -48,7 +48,7 @@ def test_every_verb_of_a_mechanism_is_in_the_schema_and_in_the_zoo():
 def test_beams_are_refused():
     m = taut.Mechanism()
     m.beam("blade", length=1, section=taut.Circle(0.01), density=1, young=1, poisson=0, nodes=3)
-    with pytest.raises(FileError, match="^blade cannot be written"):
+    with pytest.raises(FileError, match=r"^blade cannot be written"):
         _ = taut.Model(m).text
 
 
