@@ -170,18 +170,13 @@ def _run(chosen: argparse.Namespace) -> None:
 
 def _given(name: str, values: Sequence[str] = ()) -> Any:
     """A problem by name, or the model in a file."""
-    from taut.files.model import Model
+    from taut.files.loading import load
     from taut.files.python import is_place, model_of
-    from taut.files.reader import read
     from taut.problems import problem
 
     changes = dict(_value(text) for text in values)
-    if name.lower().endswith(".urdf"):
-        from taut.files.urdf import urdf
-
-        return Model(urdf(name), name=Path(name).stem)
-    if name.lower().endswith(".toml"):
-        return read(name, changes)
+    if name.lower().endswith((".toml", ".urdf")):
+        return load(name, **changes)
     if not is_place(name):
         return problem(name, **changes)
     found = model_of(name)

@@ -546,3 +546,12 @@ def test_the_example_is_the_file_of_the_problem():
     if not example.exists():
         pytest.skip("the examples are not in the source archive")
     assert example.read_bytes() == ARM.read_bytes()
+
+
+@pytest.mark.filterwarnings("ignore::taut.Unsimulated")
+def test_a_file_is_a_model():
+    model = taut.load(ARM)
+    assert model.name == "six_axis_arm"
+    assert list(model.model.parts) == list(taut.urdf(ARM).parts)
+    with pytest.raises(taut.InputError, match="no parameters"):
+        taut.load(ARM, length=2)

@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from taut.errors import InputError
-from taut.files.model import ENDING
+from taut.files.model import ENDING, Model
 from taut.files.reader import read
 from taut.march import storage
 
+ROBOT = ".urdf"
+
 
 def load(path: str | Path, **parameters: float) -> Any:
-    """The `taut.Model` in a .toml file, or the `xarray.Dataset` of a saved run.
+    """The `taut.Model` in a .toml or .urdf file, or the `xarray.Dataset` of a saved run.
 
     Parameters
     ----------
@@ -30,12 +32,19 @@ def load(path: str | Path, **parameters: float) -> Any:
     >>> bool((taut.load(path).q.values == run.q).all())
     True
     """
-    if Path(path).suffix.lower() == ENDING:
+    ending = Path(path).suffix.lower()
+    if ending == ENDING:
         return read(path, parameters)
     if parameters:
         raise InputError(
-            "a saved run has no parameters to set",
+            "a robot's file has no parameters to set"
+            if ending == ROBOT
+            else "a saved run has no parameters to set",
             expected=f"a model in a file that ends in {ENDING}",
             received=str(path),
         )
+    if ending == ROBOT:
+        from taut.files.urdf import urdf  # needs libraries of its own
+
+        return Model(urdf(path), name=Path(path).stem)
     return storage.load(path)
