@@ -248,12 +248,12 @@ class Trajectory:
 
     def _multipliers_of_many(self, q, v, p, t, par) -> np.ndarray:
         """The same for systems that are not unrolled, some states at a time."""
-        m, rows, found = self._mechanics, [q, v, p, t, par], []
+        m, found = self._mechanics, []
         for begin in range(0, len(q), TOGETHER):
-            part = [x[begin : begin + TOGETHER] for x in rows]
+            part = tuple(x[begin : begin + TOGETHER] for x in (q, v, p, t, par))
             if self.system.n <= MODEST and np.all(np.isfinite(part[0])):
                 try:
-                    found.append(m.multipliers(*part, self.keep))
+                    found.append(m.multipliers(*part, keep=self.keep))
                     continue
                 except np.linalg.LinAlgError:  # beside a singular configuration
                     pass
