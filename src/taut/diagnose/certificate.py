@@ -254,7 +254,7 @@ class Certificate(Sheet):
     def _kept(self, which: int) -> str:
         """Verdict on g (0) or on the hidden constraints (1)."""
         value = (self.max_g, self.max_hidden)[which]
-        if value <= self._round_off[which] and max(self._shares) <= BROKEN:
+        if value <= self._round_off[which] and self._shares[which] <= BROKEN:
             return "round-off"
         return "not kept" if self.run.method.keeps_hidden or not which else "not asked for"
 

@@ -326,7 +326,12 @@ class Dynamics:
         slopes = np.array([[point(e) for e in row] for row in rows]).transpose(2, 0, 1)
         pivots = f.pivots(slopes[np.argmax(point.good)])
         if len(pivots) < c:
-            raise ModelError("constraints depend on each other", remedy="leave out redundant ones")
+            raise ModelError(
+                "no states of this system can be drawn: its constraints depend on each other, or "
+                "cannot be solved one after the other",
+                remedy="leave out redundant ones; momenta of a mechanism with rigid bodies are in "
+                "the certificate of its runs",
+            )
         # h is affine in the velocities (and in the momenta, if H is quadratic in them).
         rest = np.array([point(e) for e in wanted]).T
         change, good = f.solve(slopes[:, :, pivots], f.sub(WORD(0), rest)[:, :, None])

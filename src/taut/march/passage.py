@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 SPACING = 0.1  # of the step, between the sizes that a step is approached from
 NEAR = 0.03  # of the largest singular value of G: the least one beside a singular configuration
-FAST = 3.0  # times the largest coordinate: the move of a step that has blown up
+FAST = 0.3  # of the largest coordinate: the move of a step that is too long, or has blown up
 HIDDEN = 1e-13  # of their terms: what rounding may leave of the hidden constraints
 PAST = 3e-5  # of the size of the coordinates: how far to go past a singular configuration
 
@@ -113,9 +113,11 @@ class _Place:
         return False
 
     def _slow(self) -> bool:
-        """Whether a step goes no further than across the whole system: what blows up does."""
-        q, _, v = (np.abs(x).max() for x in np.split(self.head[: 3 * self.n], 3))
-        return bool(self.size * v < FAST * q)
+        """Whether a step is short: one that is too long should fail, and what blows up does."""
+        q, p, v = np.split(self.head[: 3 * self.n], 3)
+        rate = self.mechanics.accelerations(q, v, p, self.time, self.par)[0]
+        move = self.size * np.abs(v).max() + self.size**2 * np.abs(rate).max() / 2
+        return bool(move < FAST * np.abs(q).max())
 
     # ---- approach ----------------------------------------------------------------------------
 

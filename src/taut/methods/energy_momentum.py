@@ -48,6 +48,8 @@ from taut.model.symbols import scalar
 from taut.model.system import System
 from taut.model.terms import Term
 
+LONG = 60  # characters of a note that are shown
+
 Ends = tuple[Vector, Vector, Vector, Vector, Vector, Vector]  # q, v, p, q₁, v₁, p₁
 
 
@@ -130,7 +132,8 @@ class EnergyMomentum(Method):
                 for piece in self._pieces(system, term)
             ]
             if found:
-                rows.append((what, *_words(found, kept)))
+                value, verdict = _words(found, kept)
+                rows.append((what, value if len(value) <= LONG else f"{value[:LONG]}…", verdict))
         return rows
 
     def _linear(self, system: System) -> bool:
