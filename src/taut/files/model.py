@@ -80,7 +80,7 @@ class Model:
             raise InputError(
                 "there is no duration",
                 expected="duration=…, or one in the file",
-                remedy="duration=10; --duration 10 on the command line; [run] duration = 10 in a .toml",
+                remedy="duration=10; in a shell --duration 10; in a file [run] duration = 10",
             )
         return simulate(self.model, **merged)
 
