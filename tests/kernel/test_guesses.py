@@ -2,9 +2,13 @@
 
 import numpy as np
 import pytest
+import sympy as sp
 
+import taut
 from taut.kernel import guesses
+from taut.kernel.assembled import assemble
 from taut.kernel.guesses import BOOKS, DEPTH, KAPPA, LEFT, ORDER
+from taut.methods.catalogue import method_of
 
 
 def ring(values, position):
@@ -76,3 +80,21 @@ def test_kappa_grows_at_once_and_falls_in_trials():
     books[guesses.SECOND_MOVE] = 0.0  # below the noise nothing can be told apart
     guesses.learn(books)
     assert books[KAPPA] == pytest.approx(guesses.NOISE / 0.01)
+
+
+@pytest.mark.parametrize(("kinked", "law"), [(False, lambda s: s**2), (True, sp.Abs)])
+def test_where_forces_have_kinks_one_iteration_is_never_enough(kinked, law):
+    """Moves need not fall quadratically across a kink, so κ says nothing."""
+    a, b, u = sp.symbols("a b u", real=True)
+    n = 50
+    pairs = np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)
+    system = taut.System.from_terms(
+        taut.coordinates(" ".join(f"x{i}" for i in range(n))),
+        [
+            taut.Term("lagrangian", (a,), (u**2 / 2 - a**2,), np.arange(n)[:, None], rates=(u,)),
+            taut.Term("lagrangian", (a, b), (-law(b - a),), pairs),
+        ],
+    )
+    program = assemble(system, method_of("gauss-lobatto-4").fitted(system, {}), keep=[])
+    solves = [x for x in program.machine.before_sum if x.kind == "solve"]
+    assert any(x.kinked for x in solves) == kinked

@@ -165,6 +165,31 @@ class TestOnTheVerySpot:
         assert met(run)
 
 
+def test_controllers_are_heard_beside_singular_places():
+    """What a controller holds is what the same number as a parameter does, step by step."""
+    x, y, u, w = q = taut.coordinates("x y u w")
+    force = sp.Symbol("F", real=True)
+    rods = [x**2 + y**2 - 1, (u - FAR) ** 2 + w**2 - 1, (u - x) ** 2 + (w - y) ** 2 - FAR**2]
+    given = {"mass": [1, 1, 3, 3], "potential": PULL * y, "constraints": rods}
+    forces = [force, 0, 0, 0]
+    plain = taut.System(q, **given, forces=forces, parameters={force: 0.5})
+    asked = taut.System(q, **given, forces=forces, controls={force: lambda t, state: 0.5})
+    q0, v0 = STARTS["parallelogram"]
+    settings = {"q0": q0, "v0": v0, "duration": 2.0, "step": 0.0123, "laws": None}
+    with_care = []
+    for system in (plain, asked):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(
+                "taut.march.run.passed",
+                lambda *x, **y: passage.passed(*x, **y) and not with_care.append(x),
+            )
+            run = taut.simulate(system, **settings, progress=False)
+        with_care.append(run.q)
+    first, second = (x for x in with_care if isinstance(x, np.ndarray))
+    assert len(with_care) >= 4
+    np.testing.assert_allclose(first, second, rtol=0, atol=1e-12)
+
+
 def test_without_care_it_fails(monkeypatch):
     """What is tested here does happen."""
     monkeypatch.setattr("taut.march.run.passed", lambda *_, **__: False)

@@ -29,7 +29,7 @@ from taut.model.mechanism.shapes import NUMBER
 from taut.model.system import System
 
 STATES = 24  # random ones
-FARS = (1.0, 10.0, 100.0)  # times the size of the mechanism
+FARS = (0.01, 0.1, 1.0, 10.0, 100.0)  # times the size of the mechanism
 SAME = 1e-9  # of the size of its summands: a rate that is zero
 MOST = 2000  # coordinates
 ANGLES = 12  # coordinates of their own in a group, up to which they are turned as well

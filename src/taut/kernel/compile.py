@@ -27,6 +27,7 @@ SX = ca.SX
 FUSED_LIMIT = 40  # coordinates and constraints up to which a step is unrolled into one kernel
 # With one stage a step of more is unrolled, too, if its elimination is short: a few bodies.
 MORE, SHORT = 1.9, 15_000  # times the limit, and operations: they take a second or two to compile
+SLENDER = 1e4  # mass times (arm of a joint)² over the inertia of a director: tiny bodies
 STAGED_LIMIT = 60_000  # operations of a solve of all stages: more take many seconds to compile
 
 
@@ -137,10 +138,23 @@ class Workshop:
         """Whether steps of this method are unrolled into one kernel."""
         if method.depth == 1 and len(method.substeps) == 1:
             size = self.system.n + self.system.c
-            return self.small or (size <= MORE * FUSED_LIMIT and self._elimination <= SHORT)
+            few = size <= MORE * FUSED_LIMIT and self._stout
+            return self.small or (few and self._elimination <= SHORT)
         if not self.small or method.depth == 1:
             return self.small
         return self._elimination * method.depth**3 <= STAGED_LIMIT
+
+    @cached_property
+    def _stout(self) -> bool:
+        """Whether no body is tiny beside its joints: its multipliers would be lost to rounding."""
+        if self.system.mechanism is None:
+            return True
+        rows = [x.values for x in self.system.terms if x.kind == "constraint" and x.values.size]
+        arm = max((float(np.abs(x).max()) for x in rows), default=1.0)
+        bodies = [x for x in self.system.mechanism.parts.values() if x.shape.directors]
+        return all(
+            x.mass * arm**2 <= SLENDER * x.extents[k - 1] for x in bodies for k in x.shape.directors
+        )
 
     @cached_property
     def _elimination(self) -> int:

@@ -11,7 +11,8 @@ noise and tell κ.  In the steps that follow, one iteration is enough if what a 
 
     SAFETY κ r₁² ≤ ENOUGH,
 
-is below what rounding does to the largest coordinate, even if κ has grown by `SAFETY` since.
+is below what rounding does to the largest coordinate, even if κ has grown by `SAFETY` since.  Where
+forces have kinks (`Max`, |x|) moves need not fall quadratically, and a second one is always made.
 
 All of this is part of the state, a few numbers (the `BOOKS`) before the values of each stage and
 sub-step, so that runs in parts are the same to the bit.

@@ -67,9 +67,9 @@ SINGULAR, PATIENCE = 1e-3, 3
 ) = range(HEADER := 32)  # fmt: skip
 (
     KIND, PASSES, PASS_TABLE, BACK, BACK_TABLE, ZEROED, ZEROED_LENGTH, SIZE, BLOCKS, BLOCK_TABLE,
-    LINEAR, IS_CURVED, MEMORY, HISTORY_AT, OUTER, START, COLUMN, DIAGONAL, MIRROR, ROW, RIGHT,
-    MATRIX, LOST, BAD, MEASURE,
-) = range(STAGE_LENGTH := 25)  # fmt: skip
+    LINEAR, IS_CURVED, IS_KINKED, MEMORY, HISTORY_AT, OUTER, START, COLUMN, DIAGONAL, MIRROR,
+    ROW, RIGHT, MATRIX, LOST, BAD, MEASURE,
+) = range(STAGE_LENGTH := 26)  # fmt: skip
 PASS_LENGTH = 10
 _NOTE = {name: i for i, name in enumerate(NOTES)}
 MAX_G, MAX_HIDDEN, ENERGY0, ERROR_MIN, ERROR_MAX, ERROR_SUM = (
@@ -112,6 +112,7 @@ class Stage:
     memory: int = 0
     linear: bool = True
     curved: bool = False
+    kinked: bool = False
 
 
 class Machine:
@@ -182,6 +183,7 @@ class Machine:
         blocks = [x for pair in zip(stage.unknowns, stage.sizes, strict=True) for x in pair]
         row[BLOCKS], row[BLOCK_TABLE] = len(stage.sizes), self._append(blocks)
         row[LINEAR], row[IS_CURVED] = int(stage.linear), int(stage.curved)
+        row[IS_KINKED] = int(stage.kinked)
         row[BAD], row[MEASURE], row[MEMORY] = stage.bad, stage.measure, stage.memory
         if stage.pattern is not None:
             pattern = stage.pattern
@@ -337,7 +339,8 @@ def solve(ints, floats, tables, base, stage, part):
         move = floats[ints[stage + MEASURE] + 1]
         if iteration == 0:
             books[FIRST_MOVE] = move
-            if not ints[stage + IS_CURVED] and measure < NOISE_LIMIT and sure(books):
+            smooth = not ints[stage + IS_CURVED] and not ints[stage + IS_KINKED]
+            if smooth and measure < NOISE_LIMIT and sure(books):
                 return 1
         elif iteration == 1:
             books[SECOND_MOVE] = move

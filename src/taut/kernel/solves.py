@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from taut.kernel.assembled import Layout
 
 WIDEST = 64  # unknowns of a group
+KINKS = {
+    ca.OP_FABS, ca.OP_FMIN, ca.OP_FMAX, ca.OP_SIGN, ca.OP_FLOOR, ca.OP_CEIL, ca.OP_FMOD,
+    ca.OP_COPYSIGN, ca.OP_IF_ELSE_ZERO, ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE,
+}  # fmt: skip
 FELT = 1e-290  # makes a measure of a NaN in any coordinate
 
 
@@ -93,6 +97,7 @@ class SolveStage:
             memory=memory,
             linear=self.linear,
             curved=any(part.curved for part in self.parts),
+            kinked=any(_kinked(part.function) for part in self.parts),
         )
         return stage, 0 if self.linear else guesses.room(self.total)
 
@@ -359,6 +364,11 @@ class _Group:
             if stage.spaces[u.vector] == "q":
                 moves[u.slot][u.vector] = x[k]
         return stage.moved(self._places, vectors, outputs, target, moves)
+
+
+def _kinked(function: ca.Function) -> bool:
+    """Whether a function has kinks or jumps: there Newton's moves need not fall quadratically."""
+    return any(function.instruction_id(k) in KINKS for k in range(function.n_instructions()))
 
 
 def _coefficients(watch: SX, unknowns: list[SX], h: SX) -> list[float]:

@@ -39,6 +39,8 @@ LONGEST = 64  # steps between two looks at the clock
 class ControlledRun(Run):
     """One call of `simulate` with controllers, while it is under way."""
 
+    asks = True
+
     def __init__(self, model, shop, method, plan, values, keep) -> None:
         if method.pace is not None:
             raise InputError(

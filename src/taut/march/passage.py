@@ -30,6 +30,7 @@ import numpy as np
 
 from taut.errors import InputError
 from taut.kernel.fused import HEAD
+from taut.kernel.step_code import PAR
 from taut.march import loop
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def passed(run: Run, group: Group, anywhere: bool = False) -> bool:
     if found is not None and here.sure(step, found):
         group.use(step, found)
         here.advance(run.plan)
-    if not here.made:
+    if not here.made and not run.asks:
         here.across(step)
     here.back_to(usual)
     return here.made
@@ -67,7 +68,9 @@ class _Place:
 
     def __init__(self, run: Run, group: Group) -> None:
         self.run, self.group, self.plan, self.n = run, group, run.plan, run.system.n
-        self.mechanics, self.par = run.shop.mechanics, run.values
+        self.mechanics = run.shop.mechanics
+        # As they are now: controllers change them from step to step.
+        self.par = group.par[0, len(PAR) : len(PAR) + len(run.values)].copy()
         self.begun, self.number = group.done, run.plan.first + group.done
         self.time = self.plan.t0 + self.number * self.plan.step
         self.head, self.inherited = self._parts(group.step, group.state[:, 0])

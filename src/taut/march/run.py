@@ -132,6 +132,8 @@ def sheets(count: int, step: CompiledStep) -> np.ndarray:
 class Run:
     """One call of `simulate` while it is under way."""
 
+    asks = False  # whether anybody is asked between steps
+
     def __init__(
         self,
         model: System,
