@@ -121,3 +121,19 @@ def test_what_nothing_holds_does_not_rest():
     m.beam("rod", timoshenko(7))
     with pytest.raises(taut.TautError, match="no rest was found"):
         m.equilibrium()
+
+
+@pytest.mark.parametrize(("young", "stable"), [(2e11, False), (5e6, True)])
+def test_a_balance_that_is_not_stable_says_so(young, stable):
+    """An inverted pendulum beside a beam that is far stiffer than gravity."""
+    m = taut.Mechanism(gravity=(0, 0, -9.81))
+    steel = {"density": 7800, "young": young, "poisson": 0.3}
+    rod = m.beam("rod", taut.Beam(1.0, taut.Square(0.05), **steel, nodes=9, frame=ALONG_X))
+    m.fixed(m.ground, rod.root, at=rod.root.position)
+    tilt = 0.3 if not stable else np.pi - 0.3
+    at = (np.sin(tilt), 1, np.cos(tilt))
+    m.body("bob", mass=1, inertia=(0.1, 0.1, 0.1), at=at)
+    m.revolute("pivot", m.ground, "bob", at=(0, 1, 0), axis=(0, 1, 0))
+    found = m.equilibrium()
+    assert found.stable is stable is m.modes(found).stable
+    assert ("not stable" in str(found)) != stable

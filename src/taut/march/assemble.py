@@ -53,6 +53,8 @@ class Assembly(Sheet):
         Joints that hold what others hold already, and how many of their rows are too many.
     moved : dict part → float
         How far the centres of mass were moved.
+    stable : bool or None
+        Of a rest: whether no small motion grows; None where that was not asked.
     """
 
     mechanism: Mechanism = field(repr=False)
@@ -62,6 +64,7 @@ class Assembly(Sheet):
     freedom: int
     redundant: dict[str, int]
     moved: dict[str, float]
+    stable: bool | None = None
 
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:
@@ -83,6 +86,8 @@ class Assembly(Sheet):
             ("redundant", extra or "none"),
             ("moved most", f"{far}, by {most:.3g}" if most > 0 else "nothing"),
         ]
+        if self.stable is not None:
+            rows.append(("balance", "stable" if self.stable else "not stable: a motion grows"))
         groups = self.groups
         if len(groups) > 1:
             rows.append(("not connected", "; ".join(", ".join(group) for group in groups)))
@@ -214,11 +219,15 @@ def rest(mechanism: Mechanism, q0: Any = None) -> Assembly:
     """Where a mechanism is at rest; see `Mechanism.equilibrium`."""
     begun = assemble(mechanism, q0, np.zeros(mechanism.size))
     system = begun.system
-    q = _balanced(mechanism, system, begun.q)
-    if q is None:
+    q, stable = _balanced(mechanism, system, begun.q)
+    if q is None or (stable is False and system.n <= SMALL):
         _check_size(system)
         energy = _Energy(workshop(system).mechanics, system.values(), 0.0)
-        q = _lowest(energy, begun.q)
+        try:
+            q, stable = _lowest(energy, begun.q), None
+        except NoEquilibrium:
+            if q is None:
+                raise
     v = np.zeros(system.n)
     return Assembly(
         mechanism, system, q, v, begun.freedom, begun.redundant,
@@ -226,6 +235,7 @@ def rest(mechanism: Mechanism, q0: Any = None) -> Assembly:
             part.name: float(np.linalg.norm((q - begun.q)[part.first : part.first + 3]))
             for part in mechanism.parts.values()
         },
+        stable,
     )  # fmt: skip
 
 
@@ -234,26 +244,29 @@ def _apart(mechanism: Mechanism, system: System) -> bool:
     return bool(mechanism.beams) or system.n > LARGE
 
 
-def _balanced(mechanism: Mechanism, system: System, q: np.ndarray) -> np.ndarray | None:
-    """Rest by loads that come on little by little; None where going downhill may do better.
+def _balanced(
+    mechanism: Mechanism, system: System, q: np.ndarray
+) -> tuple[np.ndarray | None, bool | None]:
+    """Rest by loads that come on little by little, and whether it is stable.
 
-    That is tried with small mechanisms only: along the bent valley of a beam it takes too long.
+    None where going downhill may do better.  That is tried with small mechanisms only: along the
+    bent valley of a beam it takes too long.
     """
     if not _apart(mechanism, system):
-        return None
+        return None, None
     found = Resting(mechanism, workshop(system).mechanics, system.values())
     there = found.balance(q)
-    if system.n <= SMALL and (there is None or not found.steady(there)):
-        return None
-    if there is None:
-        raise NoEquilibrium(
-            "no rest was found",
-            load_factor=found.reached,
-            expected="a configuration in which all forces are in balance",
-            received=f"balance up to {found.reached:.3g} of the forces at the start",
-            remedy="begin nearer to it with q0=…, or let it come to rest: simulate it with dampers",
-        )
-    return there
+    if there is not None:
+        return there, found.steady(there)
+    if system.n <= SMALL:
+        return None, None
+    raise NoEquilibrium(
+        "no rest was found",
+        load_factor=found.reached,
+        expected="a configuration in which all forces are in balance",
+        received=f"balance up to {found.reached:.3g} of the forces at the start",
+        remedy="begin nearer to it with q0=…, or let it come to rest: simulate it with dampers",
+    )
 
 
 def _lowest(energy: _Energy, q: np.ndarray) -> np.ndarray:

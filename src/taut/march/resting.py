@@ -40,6 +40,7 @@ STILL = 1e-12  # of the largest forces that were met
 MET = 1e-14  # by constraints of a configuration that is as good as can be
 CLOSE = 1e-13  # of the coordinates: a step that changes nothing
 SOFT = 1e-9  # of the largest stiffness: none
+GROWING = 1e-13  # of it: what rounding may take for a motion that grows
 
 
 class Resting:
@@ -151,7 +152,7 @@ class Resting:
         k, m = self.matrices(q)
         if not k.shape[0]:
             return True
-        slow = SOFT * float(np.max(k.diagonal() / m.diagonal()))
+        slow = GROWING * float(np.max(k.diagonal() / m.diagonal()))
         triplets = [(x.data, x.row, x.col) for x in (-k.tocoo(), m.tocoo())]
         return definite(k.shape[0], *triplets)(slow)
 
