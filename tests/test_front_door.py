@@ -69,14 +69,14 @@ def test_signature_of_system():
     found = inspect.signature(taut.System).parameters
     assert list(found) == [
         "coordinates", "velocities", "momenta", "mass", "kinetic", "potential", "lagrangian",
-        "hamiltonian", "constraints", "forces", "parameters", "drawing",
+        "hamiltonian", "constraints", "forces", "parameters", "controls", "drawing",
     ]  # fmt: skip
     defaults = {name: p.default for name, p in found.items()}
     empty = dict.fromkeys(["potential"], 0) | {"constraints": (), "coordinates": inspect._empty}
     assert defaults == dict.fromkeys(found, None) | empty
     kinds = [p.kind for p in found.values()]
     assert (
-        kinds == [inspect.Parameter.POSITIONAL_OR_KEYWORD] + [inspect.Parameter.KEYWORD_ONLY] * 11
+        kinds == [inspect.Parameter.POSITIONAL_OR_KEYWORD] + [inspect.Parameter.KEYWORD_ONLY] * 12
     )
 
 
@@ -90,7 +90,7 @@ def test_signature_of_simulate():
         "q0": None, "v0": None, "p0": None, "strain0": None, "momentum0": None, "t0": 0.0,
         "duration": inspect._empty, "step": None, "tolerance": None, "method": "auto", "every": 1,
         "parameters": None,
-        "project": False,
+        "project": False, "controls": None,
         "laws": "auto", "events": (), "progress": None,
     }  # fmt: skip
     assert list(found)[:3] == ["q0", "v0", "p0"]

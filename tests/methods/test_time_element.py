@@ -279,7 +279,7 @@ def test_unknown_options_list_the_known_ones(option, value):
 
 
 def test_independent_coordinates_of_a_large_system_are_refused():
-    n = 50
+    n = 90
     q = taut.coordinates(f"s0:{n}")
     s = taut.System(q, mass=[1] * n, potential=sum(c**2 for c in q), constraints=[q[0] - q[1] ** 2])
     with pytest.raises(taut.InputError, match="not available for systems of this size"):

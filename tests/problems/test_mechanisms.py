@@ -290,7 +290,8 @@ LONG = [
 def test_every_conservative_mechanism_is_run_long():
     found = {name for name in problems.names() if built(name).mechanism is not None}
     conservative = {name for name in found if built(name).system.conservative}
-    assert conservative - {"bennett"} == {name for name, *_ in LONG}
+    # Bennett's kept rows become dependent; the arm is chaotic, its energy is in tests/files.
+    assert conservative - {"bennett", "six-axis-arm"} == {name for name, *_ in LONG}
 
 
 @pytest.mark.parametrize(("name", "sizes", "step", "duration"), LONG, ids=lambda x: str(x))

@@ -47,6 +47,7 @@ def memory_of(blocks: list[list[np.ndarray]]) -> np.ndarray:
     """What is remembered of solutions of each block, the newest first; the last stands for more."""
     books = np.zeros(BOOKS)
     books[ORDER], books[LEFT], books[KAPPA] = ORDERS[0], WARM, -1.0
+    books[FIRST_MOVE] = books[SECOND_MOVE] = -1.0
     rings = [[*x, *[x[-1]] * (DEPTH - len(x))] for x in blocks]
     return np.concatenate([books, *(x for ring in rings for x in ring)])
 

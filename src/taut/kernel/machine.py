@@ -272,7 +272,7 @@ def guess(ints, floats, stage, part):
         books = books_of(ints, floats, stage, part)
         position = int(books[POSITION])
         order = int(books[ORDER]) if books[LEFT] > 0 else TRIAL
-        books[FIRST_MOVE] = books[SECOND_MOVE] = -1.0
+        forget(books)
     for k in range(ints[stage + BLOCKS]):
         pair = ints[stage + BLOCK_TABLE] + 2 * k
         block, n = ints[pair], ints[pair + 1]
@@ -303,6 +303,13 @@ def remember(ints, floats, stage, part):
         store(floats[block : block + n], floats, at, n, position)
         at += DEPTH * n
     books[POSITION] = (position + DEPTH - 1) % DEPTH
+    forget(books)
+
+
+@njit(nogil=True, cache=True)
+def forget(books):
+    """The moves of a step are nothing that later ones know of, whether it was made or not."""
+    books[FIRST_MOVE] = books[SECOND_MOVE] = -1.0
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -526,6 +533,10 @@ def run(ints, floats, tables, base, state, par, notes, count, store, until, ever
             notes[OK] = 0.0
             if parts > 1:
                 return made  # the state before this step has been written down
+            for k in range(ints[STAGES]):
+                stage = ints[FIRST_STAGE] + STAGE_LENGTH * k
+                if ints[stage + KIND] == SOLVE and not ints[stage + LINEAR]:
+                    forget(books_of(ints, floats, stage, 0))
             break
         notes[MOST] = most
         made += 1

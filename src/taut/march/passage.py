@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from taut.march.run import Group, Run
 
 SPACING = 0.1  # of the step, between the sizes that a step is approached from
+LARGE = 2000  # coordinates up to which singular values are computed
 NEAR = 0.03  # of the largest singular value of G: the least one beside a singular configuration
 FAST = 0.3  # of the largest coordinate: the move of a step that is too long, or has blown up
 HIDDEN = 1e-13  # of their terms: what rounding may leave of the hidden constraints
@@ -73,7 +74,8 @@ class _Place:
         self.par = group.par[0, len(PAR) : len(PAR) + len(run.values)].copy()
         self.begun, self.number = group.done, run.plan.first + group.done
         self.time = self.plan.t0 + self.number * self.plan.step
-        self.head, self.inherited = self._parts(group.step, group.state[:, 0])
+        self.state = group.state[:, 0].copy()
+        self.head, self.inherited = self._parts(group.step, self.state)
         self.size = self._size(self.number)
 
     def _size(self, number: int) -> float:
@@ -94,12 +96,12 @@ class _Place:
         step, run = self.group.step, self.run
         if step.lanes > 1 or run.method.pace is not None or not run.keep:
             return None
-        if not run.shop.unrolled(run.method):
-            return None if anywhere else step
-        if step.chart is not None or step.program.holds:
+        if step.chart is not None or step.program.holds or step.program.remembers:
             return None
         if not (self._slow() if anywhere else self._near()):
             return None
+        if not run.shop.unrolled(run.method):
+            return step
         try:
             return run.shop.step(run.method, keep=run.keep, backend="assembled")
         except InputError:  # a method that has no other form
@@ -107,6 +109,8 @@ class _Place:
 
     def _near(self) -> bool:
         """Whether constraints nearly depend on each other, here or at the end of the step."""
+        if self.n > LARGE:
+            return False  # it takes too long to find out
         q, v = self.head[: self.n], self.head[2 * self.n : 3 * self.n]
         for there in (q, q + self.size * v):
             rows = self.mechanics.gradients(there, self.time, self.par)[list(self.run.keep)]
@@ -215,9 +219,10 @@ class _Place:
         group.par = given
 
     def back_to(self, usual: CompiledStep) -> None:
-        """Go on with the usual step, from guesses of the method's own."""
-        group, head, inherited = self.group, self.head, self.inherited
+        """Go on with the usual step: from the method's own guesses, or as before if it failed."""
+        group, state = self.group, self.state
         if self.made:
             head, inherited = self._parts(group.step, group.state[:, 0])
-        q, p, v = np.split(head[: 3 * self.n], 3)
-        group.use(usual, np.concatenate([head, usual.first_memory(q, p, v), inherited]))
+            q, p, v = np.split(head[: 3 * self.n], 3)
+            state = np.concatenate([head, usual.first_memory(q, p, v), inherited])
+        group.use(usual, state)
