@@ -290,7 +290,7 @@ LONG = [
 def test_every_conservative_mechanism_is_run_long():
     found = {name for name in problems.names() if built(name).mechanism is not None}
     conservative = {name for name in found if built(name).system.conservative}
-    # Bennett's kept rows become dependent; the arm is chaotic, its energy is in tests/files.
+    # Not shown to be free of drift: Bennett's kept rows become dependent, the arm is chaotic.
     assert conservative - {"bennett", "six-axis-arm"} == {name for name, *_ in LONG}
 
 
