@@ -305,3 +305,13 @@ def test_between_coarse_steps_and_at_events():
     every = ZG.simulate(step=COARSE, duration=3, method=METHOD)
     assert np.abs(run.at(every.t).q - every.q).max() < 1e-8
     assert np.abs(run.events["x1"].q[:, 0]).max() < 1e-12
+
+
+# ---- many multipliers ----------------------------------------------------------------------------
+
+
+def test_what_rounding_does_to_multipliers_of_light_directors_moves_nothing():
+    """Each of them may be off by 1e−13; together they move coordinates by 1e−16, which is noise."""
+    run = taut.problems.problem("spatial-four-bar").simulate(duration=0.1, laws=None)
+    assert workshop(run.system).unrolled(run.method)
+    assert run.certificate.to_dict()["newton_iterations_max"] < 10

@@ -35,6 +35,7 @@ ROUNDED, NOISE = 16 * 2.0**-52, 1e-7  # what rounding does to coordinates, and t
 PLAIN = 40  # coordinates and unknowns up to which rounding moves all of them alike
 DEEP = 4  # stages up to which the polynomial of the guess goes through two steps
 PAYS = 4.3  # an iteration with a kept matrix must be cheaper by this: it takes more of them
+FEW = 3  # unknowns up to which a bound on what they move is good enough
 NEVER = 1e300  # the measure before the first iteration, and of one that does not count
 HIDING = 1e-8  # of what it is elsewhere: a pivot that rounding may hide
 TRIAL = 1e-6  # a short step, by which signs of pivots are found out
@@ -312,9 +313,11 @@ def _weights(step: FusedStep, moved: bool) -> tuple[SX, SX]:
 def _measure(piece: Piece, change: SX, weights: SX) -> SX:
     """The sum of h·|Δwatch|, relative to the coordinates; a sum, so that a NaN is not lost."""
     response = ca.jacobian(piece.watch, piece.z)
-    if ca.depends_on(response, piece.z):
+    if piece.z.numel() > FEW or ca.depends_on(response, piece.z):
         return ca.dot(ca.fabs(ca.mtimes(response, change)), weights)
-    # The bound Σ |Δzⱼ| Σ |∂watchᵢ/∂zⱼ| wᵢ costs less, since the inner sum is a constant.
+    # The bound Σ |Δzⱼ| Σ |∂watchᵢ/∂zⱼ| wᵢ costs less, since the inner sum is a constant.  Of many
+    # multipliers it says too much: rounding moves those of light directors by a lot, and together
+    # they move nothing.
     return ca.dot(ca.fabs(change), ca.mtimes(ca.fabs(response).T, weights))
 
 
