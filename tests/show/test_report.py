@@ -454,6 +454,30 @@ class TestInTheBrowser:
             assert abs(np.median(cols) - at[0]) < 4
             assert abs(np.median(rows) - at[1]) < 4
 
+    @pytest.mark.parametrize("width", [1280, 390])
+    @pytest.mark.parametrize("size", [(3.0, 0.2, 0.5), (0.2, 0.4, 3.0)])
+    def test_in_space_the_motion_fills_the_picture(self, tmp_path, visit, size, width):
+        """Every corner of the box is seen, and the picture's height or width is used."""
+        x, y, z = taut.coordinates("x y z")
+        springs = taut.System([x, y, z], mass=1, potential=(x**2 + 2 * y**2 + 3 * z**2) / 2)
+        run = taut.simulate(springs, q0=size, v0=0, duration=30, step=0.05, laws=None)
+        page = visit(run.report(tmp_path / "run.html"), width)
+        put(page, 1)
+        corners = np.array(
+            page.evaluate("""() => {
+                const { box, camera } = tautViews[0].stage, found = [];
+                for (const i of [0, 1]) for (const j of [0, 1]) for (const k of [0, 1]) {
+                    const p = box[0].clone();
+                    found.push(p.set(box[i].x, box[j].y, box[k].z).project(camera).toArray());
+                }
+                return found;
+            }""")
+        )
+        high, low = corners[:, :2].max(axis=0), corners[:, :2].min(axis=0)
+        assert high.max() < 0.95
+        assert low.min() > -0.95
+        assert (high - low).max() > 1.5
+
     @pytest.mark.parametrize("look", ["rod", "spring", "line"])
     def test_links_are_seen(self, tmp_path, visit, look):
         x, y = taut.coordinates("x y")

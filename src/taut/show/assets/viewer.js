@@ -17,6 +17,7 @@ const tautViews = [];
   const VIRIDIS = ["#414487", "#2a788e", "#22a884", "#7ad151", "#e0cb1c"];
   const SEGMENTS = 6000;  // of a trail
   const COILS = 9;
+  const MARGIN = 0.12;  // around what moves, of half the picture
   const TRAILS = { none: 0, short: 1.2, long: 8, all: Infinity };  // seconds of playing
   const ZOOM = 2;  // what a press of + does to the time that curves show
   const SPEEDS = [0.1, 0.2, 0.5, 1, 2, 5, 10];  // times the speed that the scene proposes
@@ -472,6 +473,7 @@ const tautViews = [];
       this.painters = data.items.map((item) => PAINTERS[item.kind](item, this));
       this.controls = new OrbitControls(this.camera, this.canvas);
       this.controls.addEventListener("change", redraw);
+      this.controls.addEventListener("start", () => { this.turned = true; });
       if (this.planar) {
         this.controls.enableRotate = false;
         this.controls.mouseButtons.LEFT = 2;
@@ -527,14 +529,32 @@ const tautViews = [];
       return ends;
     }
 
+    // Far enough away that every corner of the box is in the picture, and no farther.
     home() {
-      const far = this.planar ? 4 * this.size
-        : (0.48 * this.size) / Math.sin((16 * Math.PI) / 180) / Math.min(1, this.camera.aspect);
       this.controls.target.copy(this.centre);
-      this.camera.position.copy(this.centre).addScaledVector(this.view, far);
+      const far = this.planar ? 4 * this.size : this.fitted();
+      this.camera.position.copy(this.controls.target).addScaledVector(this.view, far);
       this.camera.zoom = 1;
       this.camera.updateProjectionMatrix();
       this.controls.update();
+      this.turned = false;
+    }
+
+    // A place p is seen if |p·r − x| ≤ a (d − p·v), where v looks back at a camera at distance d, r
+    // is across, and a the slope of the picture's edge: so 2ad = max(p·r + a p·v) + max(−p·r + a p·v).
+    fitted() {
+      const slope = Math.tan((this.camera.fov * Math.PI) / 360) / (1 + MARGIN);
+      const across = new Vector3().crossVectors(this.up, this.view).normalize();
+      const upward = new Vector3().crossVectors(this.view, across);
+      const room = 2 * this.radius;
+      const side = (d, a) => room + this.reach(d.clone().addScaledVector(this.view, a))[1];
+      let far = 0;
+      for (const [d, a] of [[across, slope * this.camera.aspect], [upward, slope]]) {
+        const high = side(d, a), low = side(d.clone().negate(), a);
+        this.controls.target.addScaledVector(d, (high - low) / 2 - this.centre.dot(d));
+        far = Math.max(far, (high + low) / (2 * a) - this.centre.dot(this.view));
+      }
+      return far;
     }
 
     resize() {
@@ -551,9 +571,8 @@ const tautViews = [];
         Object.assign(this.camera, {
           left: (-half * width) / height, right: (half * width) / height, top: half, bottom: -half });
       } else {
-        const before = this.camera.aspect;
         this.camera.aspect = width / height;
-        if (Math.min(1, before) !== Math.min(1, this.camera.aspect)) this.home();
+        if (!this.turned) this.home();
       }
       this.camera.updateProjectionMatrix();
     }
