@@ -1,4 +1,4 @@
-"""Paste what the pages' code really prints into the pages: ``python docs/refresh.py``.
+"""Paste what the pages' code really prints into the pages: ``python docs/refresh.py [PAGE …]``.
 
 The Python blocks of a page run in order, in one namespace.  A ``text`` block that directly
 follows a Python block holds what that block printed, letter by letter; nothing is typed by hand.
@@ -8,6 +8,7 @@ its blocks are those of its original.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
 import os
@@ -79,7 +80,14 @@ def in_step(translation: Path) -> str:
 
 
 if __name__ == "__main__":
-    for renew, pages in ((refreshed, PAGES), (in_step, TRANSLATIONS)):
-        for page in pages:
-            page.write_text(renew(page))
-            print(f"refreshed {page.relative_to(ROOT)}")
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("pages", nargs="*", type=Path, help="all of them if none is named")
+    wanted = {page.resolve() for page in parser.parse_args().pages} or set(PAGES)
+    if strange := wanted - set(PAGES):
+        parser.error(f"not a page with code of its own: {', '.join(map(str, strange))}")
+    for page in (x for x in PAGES if x in wanted):
+        page.write_text(refreshed(page))
+        print(f"refreshed {page.relative_to(ROOT)}")
+    for page in (x for x in TRANSLATIONS if original(x) in wanted):
+        page.write_text(in_step(page))
+        print(f"put in step {page.relative_to(ROOT)}")
