@@ -12,6 +12,7 @@ coordinates; joints, forces and views do not tell it from any other part.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -28,9 +29,11 @@ from taut.model.mechanism.library import Piece
 from taut.model.mechanism.parts import Part
 from taut.model.mechanism.record import recorded
 from taut.model.mechanism.shapes import BODY, PLATE
+from taut.model.symbols import t as TIME
 
 EVEN = 1e-9  # of the mass: how far that of a node may differ between directions
 PLACE = sp.Symbol("s", real=True)  # along the beam, in distributed loads
+SHARE = sp.Symbol("w", positive=True)  # the length of a node's cell
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +52,8 @@ class BeamPart:
     stiffness, reference : ndarray, shapes (edges, 6, 6), (edges, 6)
     pieces : list of Piece
         Its strain energy.
+    loads : list of str
+        Forces that its loads are, by name.
     """
 
     name: str
@@ -59,6 +64,12 @@ class BeamPart:
     stiffness: np.ndarray
     reference: np.ndarray
     pieces: list[Piece]
+    loads: list[str]
+
+    @property
+    def made(self) -> set[str]:
+        """Names of what it brings into the mechanism."""
+        return {*(part.name for part in self.nodes), *self.loads}
 
     @property
     def root(self) -> Part:
@@ -152,6 +163,7 @@ class Flexible:
     gravity: np.ndarray
     parts: dict[str, Part]
     beams: dict[str, BeamPart]
+    ends: dict[str, Part]
 
     @recorded
     def beam(
@@ -168,7 +180,8 @@ class Flexible:
         Parameters
         ----------
         name : str
-            The nodes are called "name 0", "name 1", …
+            The nodes are called "name 0", "name 1", …, the first and the last of them also
+            "name root" and "name tip".
         beam : taut.Beam, optional
             What it is made of, and where it is; or give its parameters here: ``length``,
             ``section``, ``density``, ``young``, ``poisson``, ``nodes``, ``at``, ``frame``, ….
@@ -205,8 +218,9 @@ class Flexible:
             _node(f"{name} {k}", inertia[k], mesh.pose[k], moving[k], turning[k])
             for k in range(mesh.nodes)
         ]
-        for part in made_of:
-            self._new(part.name)  # type: ignore[attr-defined]
+        ends = {f"{name} root": made_of[0], f"{name} tip": made_of[-1]}
+        for own in (*ends, *(part.name for part in made_of)):
+            self._new(own)  # type: ignore[attr-defined]
         for part in made_of:
             self._added(part, {"beam": name})  # type: ignore[attr-defined]
         mounts = [mounted(part, place) for part, place in zip(made_of, places, strict=True)]
@@ -219,9 +233,10 @@ class Flexible:
         ]  # fmt: skip
         kept = BeamPart(
             name, beam, tuple(made_of), tuple(mounts), beam.spacing, mesh.stiffness,
-            mesh.reference, terms,
+            mesh.reference, terms, [],
         )  # fmt: skip
         self.beams[name] = kept
+        self.ends |= ends
         self._laden(kept, mesh)
         return kept
 
@@ -257,20 +272,25 @@ class Flexible:
             chosen = range(mesh.nodes) if load.node is None else [load.node]
             for k in chosen:
                 share = float(mesh.weight[k]) if load.node is None else 1.0
-                here = {PLACE: sp.Float(mesh.s[k])}
-                given = [
-                    [share * e.xreplace(here) for e in part] for part in (load.force, load.moment)
-                ]
-                part, many = kept.nodes[k], many + 1
-                if any(e != 0 for e in given[0]):
-                    self.force(  # type: ignore[attr-defined]
-                        part, given[0], at=mesh.pose[k, :3, 3], follower=load.follower,
-                        name=f"{kept.name} force {many}",
-                    )  # fmt: skip
-                if any(e != 0 for e in given[1]):
-                    self.torque(  # type: ignore[attr-defined]
-                        part, given[1], follower=load.follower, name=f"{kept.name} torque {many}"
-                    )
+                many += 1
+                for what, given in (("force", load.force), ("torque", load.moment)):
+                    if any(e != 0 for e in given):
+                        kept.loads.append(f"{kept.name} {what} {many}")
+                        self._node_load(kept, k, given, load.follower, (mesh, share))
+
+    def _node_load(self, kept: BeamPart, k: int, given, follower: bool, seen) -> None:
+        """A load on a node; where it depends on time, all nodes have it in the same symbols."""
+        mesh, share = seen
+        name, part, torque = kept.loads[-1], kept.nodes[k], " torque " in kept.loads[-1]
+        own = ((SHARE, share), (PLACE, float(mesh.s[k])))
+        used = set().union(*(e.free_symbols for e in given))
+        if TIME in used:
+            own = tuple(x for x in own if x[0] is SHARE or x[0] in used)
+            given = [SHARE * e for e in given]
+        else:
+            given, own = [share * e.xreplace({x: sp.Float(y) for x, y in own}) for e in given], ()
+        values = [] if torque else [part.on(mesh.pose[k, :3, 3], f"force {name}")]
+        self._loaded(name, part, given, values, follower, None, torque, own)  # type: ignore[attr-defined]
 
 
 def _beam(name: str, given: Any, made: dict[str, Any]) -> Any:
@@ -303,7 +323,9 @@ def _beam(name: str, given: Any, made: dict[str, Any]) -> Any:
             f"{name} is given twice", expected="a taut.Beam, or its parameters",
             received=", ".join(made),
         )  # fmt: skip
-    return given
+    taken = copy(given)  # what is added to it later is not in the mechanism
+    taken.loads, taken.bodies, taken.told = list(given.loads), list(given.bodies), list(given.told)
+    return taken
 
 
 def _moving(name: str, places: np.ndarray, velocity: Any, spin: Any) -> Sequence[np.ndarray]:
