@@ -19,7 +19,8 @@ import numpy as np
 from taut.errors import InputError
 from taut.kernel.compile import workshop
 from taut.march.assemble import Assembly, _apart, _coordinates, _Energy, rest
-from taut.march.resting import Resting
+from taut.march.modes import turned
+from taut.march.resting import EVEN, GROWS, Resting, roots as roots_of
 from taut.text import Sheet
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 SOFT = 1e-9  # of the largest ω²: no stiffness
 IDLE = 1e-6  # of the largest |s|: a root that is zero, twice perhaps
-EVEN = 1e-10  # of the largest entry: what rounding makes of a zero
-GROWS = 1e-9  # Re s over the largest |s|
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -113,10 +112,8 @@ def mechanism_modes(mechanism: Mechanism, at: Any = None, count: int = 10) -> Me
     system = mechanism.system()
     mechanics, par = workshop(system).mechanics, system.values()
     if _apart(mechanism, system):
-        resting = Resting(mechanism, mechanics, par)
-        resting.check_quiet(q)
-        squares, shapes = resting.modes(q, count)
-        return MechanismModes(mechanism, _roots(squares), shapes.T)
+        found, shapes = Resting(mechanism, mechanics, par).modes(q, count)
+        return MechanismModes(mechanism, found, turned(shapes).T)
     energy = _Energy(mechanics, par, 0.0)
     directions = energy.free(q)
     stiff = directions.T @ energy.bend(q, energy.multipliers(q)) @ directions
@@ -134,12 +131,7 @@ def _swinging(stiff: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Without damping: s = iω, or the positive root of a motion that grows."""
     squares, x = np.linalg.eigh(stiff)
     squares = np.where(np.abs(squares) <= SOFT * np.abs(squares).max(initial=1e-300), 0.0, squares)
-    return _roots(squares), x
-
-
-def _roots(squares: np.ndarray) -> np.ndarray:
-    """The s of ω² = −s²."""
-    return np.where(squares < 0, 1, 1j) * np.sqrt(np.abs(squares))
+    return roots_of(squares), x
 
 
 def _damped(stiff: np.ndarray, drag: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -150,16 +142,8 @@ def _damped(stiff: np.ndarray, drag: np.ndarray) -> tuple[np.ndarray, np.ndarray
     idle = np.abs(roots) <= IDLE * largest
     roots = np.where(np.abs(np.imag(roots)) <= EVEN * largest, np.real(roots), roots)
     kept = np.flatnonzero(~idle & (np.imag(roots) >= 0))
-    x = _turned(x[:, kept] / np.linalg.norm(x[:, kept], axis=0))
+    x = turned(x[:, kept] / np.linalg.norm(x[:, kept], axis=0))
     _, sizes, rows = np.linalg.svd(stiff)
     still = rows[sizes <= SOFT * max(float(sizes[0]), largest**2)]
     roots = np.concatenate([np.zeros(len(still)), roots[kept]])
     return roots, np.hstack([still.T, x])
-
-
-def _turned(x: np.ndarray) -> np.ndarray:
-    """Shapes with a largest entry that is real and positive; real ones as real numbers."""
-    largest = x[np.argmax(np.abs(x), axis=0), np.arange(x.shape[1])]
-    x = x * (np.abs(largest) / largest)
-    plain = np.abs(np.imag(x)).max(initial=0) <= 1e-9 * np.abs(x).max(initial=0)
-    return np.real(x) if plain else x

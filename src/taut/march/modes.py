@@ -204,7 +204,7 @@ def _solved(
         found, z = general(matrix, mass, max(count, idle), unit)
     order = np.argsort(np.abs(found), kind="stable")[idle:]
     found, z = np.append(np.zeros(idle), found[order])[:count], z[:, order]
-    z = _turned(z / np.sqrt(np.real(np.einsum("ia,ia->a", z.conj(), mass @ z))))
+    z = turned(z / np.sqrt(np.real(np.einsum("ia,ia->a", z.conj(), mass @ z))))
     gauge = gauge / even.diagonal()
     still = np.linalg.solve(np.linalg.cholesky(gauge @ (mass @ gauge.T)), gauge)
     z = even @ np.hstack([still.T, z])[:, :count]
@@ -212,7 +212,7 @@ def _solved(
     return Modes(mesh, state, found, shapes, min(idle, count), about)
 
 
-def _turned(z: np.ndarray) -> np.ndarray:
+def turned(z: np.ndarray) -> np.ndarray:
     """Shapes with a largest entry that is real and positive; real ones as real numbers."""
     largest = z[np.argmax(np.abs(z), axis=0), np.arange(z.shape[1])]
     z = z * (np.abs(largest) / largest)

@@ -24,7 +24,7 @@ import sympy as sp
 from taut.errors import InputError, ModelError, number
 from taut.lie import SE3, SO3
 from taut.model.mechanism import parts
-from taut.model.mechanism.elements import Mount, mounted, piece
+from taut.model.mechanism.elements import Mount, mounted, pieces
 from taut.model.mechanism.library import Piece
 from taut.model.mechanism.parts import Part
 from taut.model.mechanism.record import recorded
@@ -51,7 +51,7 @@ class BeamPart:
     spacing : float
     stiffness, reference : ndarray, shapes (edges, 6, 6), (edges, 6)
     pieces : list of Piece
-        Its strain energy.
+        Its strain energy, and what damps it.
     loads : list of str
         Forces that its loads are, by name.
     """
@@ -225,11 +225,12 @@ class Flexible:
             self._added(part, {"beam": name})  # type: ignore[attr-defined]
         mounts = [mounted(part, place) for part, place in zip(made_of, places, strict=True)]
         terms = [
-            piece(
-                made_of[k], made_of[k + 1], (mounts[k], mounts[k + 1]), beam.spacing,
-                mesh.reference[k], mesh.stiffness[k],
-            )
+            term
             for k in range(mesh.nodes - 1)
+            for term in pieces(
+                made_of[k], made_of[k + 1], (mounts[k], mounts[k + 1]), beam.spacing,
+                mesh.reference[k], mesh.stiffness[k], beam.damping,
+            )
         ]  # fmt: skip
         kept = BeamPart(
             name, beam, tuple(made_of), tuple(mounts), beam.spacing, mesh.stiffness,
@@ -249,13 +250,6 @@ class Flexible:
                 received=" and ".join(held),
                 remedy='ends=("free", "free"), and for a clamped root m.fixed(m.ground, '
                 f"{name}.root, at=…)",
-            )
-        if beam.damping:
-            raise ModelError(
-                f"{name} is damped inside",
-                expected="damping=0: beams in mechanisms are elastic",
-                received=beam.damping,
-                remedy="dampers and forces act on nodes: m.damper(…), m.force(…)",
             )
         if beam.gravity is not None and not np.array_equal(beam.gravity, self.gravity):
             raise ModelError(

@@ -233,9 +233,24 @@ class Mechanism(Acts, Marked, Flexible):
         """
         return _from_march("assemble")(self, q0, v0)
 
-    def equilibrium(self, q0: Any = None) -> Any:
-        """Where all forces are in balance, found downhill from here (or from `q0`)."""
-        return _from_march("rest")(self, q0)
+    def equilibrium(self, q0: Any = None, *, stable: bool = True) -> Any:
+        """Where all forces are in balance, found downhill from here.
+
+        Parameters
+        ----------
+        q0 : array_like, optional
+            Where to begin; where the parts are if left out.
+        stable : bool
+            Go on from a balance that is not stable, along the motion that grows fastest, as long as
+            all forces have a potential.  With False the first balance will do: that of a column
+            that is about to buckle, or of an inverted pendulum to be controlled.
+
+        Returns
+        -------
+        Assembly
+            ``.q`` is where; ``.stable`` tells whether no small motion grows.
+        """
+        return _from_march("rest")(self, q0, stable)
 
     def modes(self, at: Any = None, count: int = 10) -> Any:
         """Frequencies and shapes of small motions about a rest (which is looked for if not given).
