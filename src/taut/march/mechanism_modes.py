@@ -19,9 +19,8 @@ import numpy as np
 from taut.errors import InputError
 from taut.kernel.compile import workshop
 from taut.march.assemble import Assembly, _apart, _coordinates, _Energy, rest
-from taut.march.modes import turned
+from taut.march.modes import SmallMotions, turned
 from taut.march.resting import EVEN, GROWS, Resting, roots as roots_of
-from taut.text import Sheet
 
 if TYPE_CHECKING:
     from taut.model.mechanism import Mechanism
@@ -31,7 +30,7 @@ IDLE = 1e-6  # of the largest |s|: a root that is zero, twice perhaps
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MechanismModes(Sheet):
+class MechanismModes(SmallMotions):
     """Small motions e^{st} of a mechanism about a rest, the slowest first.
 
     Attributes
@@ -49,27 +48,6 @@ class MechanismModes(Sheet):
     head: ClassVar[bool] = True
 
     @property
-    def frequencies(self) -> np.ndarray:
-        """ω = |Im s| in radians per unit of time; zero of motions that do not swing."""
-        return np.abs(np.imag(self.eigenvalues))
-
-    @property
-    def hertz(self) -> np.ndarray:
-        """ω/2π."""
-        return self.frequencies / (2 * np.pi)
-
-    @property
-    def rates(self) -> np.ndarray:
-        """Re s: negative of motions that decay, positive of those that grow."""
-        return np.real(self.eigenvalues)
-
-    @property
-    def damping_ratios(self) -> np.ndarray:
-        """−Re s/|s|: one of motions that creep back, zero of those without stiffness."""
-        size = np.abs(self.eigenvalues)
-        return np.divide(-self.rates, size, out=np.zeros(len(self)), where=size > 0)
-
-    @property
     def squares(self) -> np.ndarray:
         """−Re s²; where nothing damps ω², negative of motions that grow."""
         return -np.real(self.eigenvalues**2)
@@ -78,9 +56,6 @@ class MechanismModes(Sheet):
     def stable(self) -> bool:
         """Whether no motion grows."""
         return not np.any(self.rates > GROWS * np.abs(self.eigenvalues).max(initial=0.0))
-
-    def __len__(self) -> int:
-        return len(self.eigenvalues)
 
     def title(self) -> str:
         """One line."""

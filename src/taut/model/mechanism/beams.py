@@ -24,6 +24,7 @@ import sympy as sp
 from taut.errors import InputError, ModelError, number
 from taut.lie import SE3, SO3
 from taut.model.mechanism import parts
+from taut.model.mechanism.acts import Acts
 from taut.model.mechanism.elements import Mount, mounted, pieces
 from taut.model.mechanism.library import Piece
 from taut.model.mechanism.parts import Part
@@ -157,13 +158,8 @@ class BeamPart:
         return f"<beam {self.name!r} of {len(self.nodes)} nodes>"
 
 
-class Flexible:
+class Flexible(Acts):
     """The verb by which beams are added; a part of `Mechanism`."""
-
-    gravity: np.ndarray
-    parts: dict[str, Part]
-    beams: dict[str, BeamPart]
-    ends: dict[str, Part]
 
     @recorded
     def beam(
@@ -207,7 +203,7 @@ class Flexible:
         >>> m.system()
         System: 45 coordinates, 21 constraints, 24 degrees of freedom
         """
-        name = self._new(name)  # type: ignore[attr-defined]
+        name = self._new(name)
         beam = _beam(name, beam, made)
         self._check_beam(name, beam)
         mesh = beam.mesh()
@@ -220,9 +216,9 @@ class Flexible:
         ]
         ends = {f"{name} root": made_of[0], f"{name} tip": made_of[-1]}
         for own in (*ends, *(part.name for part in made_of)):
-            self._new(own)  # type: ignore[attr-defined]
+            self._new(own)
         for part in made_of:
-            self._added(part, {"beam": name})  # type: ignore[attr-defined]
+            self._added(part, {"beam": name})
         mounts = [mounted(part, place) for part, place in zip(made_of, places, strict=True)]
         terms = [
             term
@@ -284,7 +280,7 @@ class Flexible:
         else:
             given, own = [share * e.xreplace({x: sp.Float(y) for x, y in own}) for e in given], ()
         values = [] if torque else [part.on(mesh.pose[k, :3, 3], f"force {name}")]
-        self._loaded(name, part, given, values, follower, None, torque, own)  # type: ignore[attr-defined]
+        self._loaded(name, part, given, values, follower, None, torque, own)
 
 
 def _beam(name: str, given: Any, made: dict[str, Any]) -> Any:

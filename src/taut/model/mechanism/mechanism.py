@@ -10,7 +10,6 @@ import sympy as sp
 
 from taut.errors import ModelError, number
 from taut.model.mechanism import looks as seen, parts
-from taut.model.mechanism.acts import Acts
 from taut.model.mechanism.beams import Flexible
 from taut.model.mechanism.frames import Marked
 from taut.model.mechanism.joints import Joint
@@ -21,7 +20,7 @@ from taut.model.mechanism.shapes import BODY, NUMBER, PLATE, ROD, Side, dot
 from taut.model.system import System
 
 
-class Mechanism(Acts, Marked, Flexible):
+class Mechanism(Flexible, Marked):
     """Points, rigid bodies, beams, joints and forces.
 
     Everything is given in space as it is at the start: a joint at a place is at that place of both
