@@ -262,25 +262,26 @@ class Flexible(Acts):
             chosen = range(mesh.nodes) if load.node is None else [load.node]
             for k in chosen:
                 share = float(mesh.weight[k]) if load.node is None else 1.0
-                many += 1
+                here, many = {PLACE: sp.Float(mesh.s[k])}, many + 1
                 for what, given in (("force", load.force), ("torque", load.moment)):
-                    if any(e != 0 for e in given):
+                    if any(share * e.xreplace(here) != 0 for e in given):
                         kept.loads.append(f"{kept.name} {what} {many}")
-                        self._node_load(kept, k, given, load.follower, (mesh, share))
+                        values = [] if what == "torque" else [mesh.pose[k, :3, 3]]
+                        own = ((SHARE, share), (PLACE, float(mesh.s[k])))
+                        self._node_load(kept, k, given, load.follower, values, own)
 
-    def _node_load(self, kept: BeamPart, k: int, given, follower: bool, seen) -> None:
+    def _node_load(self, kept: BeamPart, k: int, given, follower: bool, places, own) -> None:
         """A load on a node; where it depends on time, all nodes have it in the same symbols."""
-        mesh, share = seen
-        name, part, torque = kept.loads[-1], kept.nodes[k], " torque " in kept.loads[-1]
-        own = ((SHARE, share), (PLACE, float(mesh.s[k])))
+        name, part = kept.loads[-1], kept.nodes[k]
         used = set().union(*(e.free_symbols for e in given))
         if TIME in used:
             own = tuple(x for x in own if x[0] is SHARE or x[0] in used)
             given = [SHARE * e for e in given]
         else:
-            given, own = [share * e.xreplace({x: sp.Float(y) for x, y in own}) for e in given], ()
-        values = [] if torque else [part.on(mesh.pose[k, :3, 3], f"force {name}")]
-        self._loaded(name, part, given, values, follower, None, torque, own)
+            (_, share), (_, s) = own
+            given, own = [share * e.xreplace({PLACE: sp.Float(s)}) for e in given], ()
+        values = [part.on(x, f"force {name}") for x in places]
+        self._loaded(name, part, given, values, follower, None, not places, own)
 
 
 def _beam(name: str, given: Any, made: dict[str, Any]) -> Any:
