@@ -506,6 +506,27 @@ class TestModelFiles:
         assert code == 2
         assert "rod.toml:6: " in text
 
+    def test_a_beam(self, command, tmp_path):
+        """By itself: run, with its table, and checked; it has no laws to be found."""
+        path = tmp_path / "blade.toml"
+        given = (Path(__file__).parents[1] / "examples" / "blade.toml").read_text()
+        path.write_text(given.replace("nodes = 25", "nodes = 5"))
+        code, text, _ = command("run", path, "--duration", "0.002", "--out", "a.csv", "--out", "b/")
+        assert code == 0
+        assert text.startswith("A blade that swings\n")
+        with open("a.csv") as table:
+            rows = list(csv.DictReader(table))
+        assert len(rows) == 2
+        assert float(rows[0]["position 4 0"]) == pytest.approx(0.6)
+        assert len(rows[0]) == 1 + 5 * 9 + 4 * 6 + 1
+        assert (tmp_path / "b" / "blade.html").is_file()
+        code, text, _ = command("check", path)
+        assert code == 0
+        assert "freedom  24 degrees" in text
+        code, _, text = command("laws", path)
+        assert code == 2
+        assert "a beam is no taut.System" in text
+
     def test_laws(self, command, file):
         code, text, _ = command("laws", file)
         assert code == 0

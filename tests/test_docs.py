@@ -121,8 +121,9 @@ def test_model_files_of_the_pages_are_read():
 
     text = (ROOT / "docs" / "files.md").read_text()
     shown = re.findall(r"^```toml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    assert len(shown) == 2
+    assert len(shown) == 4
     assert shown[0] == (ROOT / "examples" / "pendulum.toml").read_text()
+    assert shown[3] == (ROOT / "examples" / "blade.toml").read_text()
     for model in shown:
         model_of(Source(model, "files.md"), "shown", {})
 

@@ -21,6 +21,7 @@ from taut.errors import FileError, InputError, TautError
 from taut.text import aligned
 
 if TYPE_CHECKING:
+    from taut.march.field_trajectory import FieldTrajectory
     from taut.march.trajectory import Trajectory
     from taut.problems.base import Fact, Problem
 
@@ -514,16 +515,25 @@ def _save_picture(run: Trajectory, path: Path, title: str | None = None) -> None
     run.plot(title=title).savefig(path)
 
 
-def _save_table(run: Trajectory, path: Path) -> None:
+def _save_table(run: Trajectory | FieldTrajectory, path: Path) -> None:
     """All arrays of a run as comma-separated values, exact to the last bit."""
     import csv
 
     import numpy as np
 
-    system = run.system
-    names = ["t"] + [s.name for s in (*system.coordinates, *system.velocities, *system.momenta)]
-    names += [f"lambda {c}" for c in system.constraint_names] + ["energy"]
-    columns = (run.t[:, None], run.q, run.v, run.p, run.multipliers, run.energy[:, None])
+    from taut.march.field_trajectory import FieldTrajectory
+
+    if isinstance(run, FieldTrajectory):
+        given = {"position": run.positions, "momentum": run.momentum, "strain": run.strain}
+        names = ["t"] + [f"{name} {i} {k}" for name, x in given.items()
+                         for i in range(x.shape[1]) for k in range(x.shape[2])]  # fmt: skip
+        columns = [run.t[:, None], *(x.reshape(len(run.t), -1) for x in given.values())]
+    else:
+        system = run.system
+        names = ["t"] + [s.name for s in (*system.coordinates, *system.velocities, *system.momenta)]
+        names += [f"lambda {c}" for c in system.constraint_names]
+        columns = [run.t[:, None], run.q, run.v, run.p, run.multipliers]
+    names, columns = [*names, "energy"], [*columns, run.energy[:, None]]
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerow(names)
         np.savetxt(file, np.hstack(columns), fmt="%.17g", delimiter=",")

@@ -5,7 +5,7 @@ import pytest
 import sympy as sp
 
 import taut
-from taut.diagnose.momenta import momenta_of
+from taut.diagnose.momenta import Momentum, holding, momenta_of
 
 SPIN = {"angular_velocity": (1, 0.5, 0.3), "velocity": (1, 2, 3)}
 
@@ -110,3 +110,97 @@ def test_a_momentum_of_zero_is_kept_to_rounding():
     rows = [row for row in run.certificate.rows() if "momentum" in row[0]]
     assert len(rows) == 6
     assert {row[2] for row in rows} == {"round-off"}
+
+
+def coordinates(name):
+    return sp.symbols(f"x_{name} y_{name} z_{name}", real=True)
+
+
+def gauss(x, y, z, width=1e-3):
+    """A bump that no random state will meet."""
+    return sp.exp(-(x**2 + y**2 + z**2) / width**2)
+
+
+class TestWritten:
+    """What users write may act at one place alone; what it allows is shown exactly."""
+
+    x, y, z = coordinates("a")
+
+    @pytest.mark.parametrize(
+        ("energy", "left"),
+        [
+            (gauss(x - 50, y, z), FREE[:3]),
+            (x**2 + y**2 + gauss(x - 50, y, z), []),
+            (gauss(x, y, 0), [FREE[2], FREE[5]]),
+            (gauss(0, 0, z - 50), FREE[2:5]),
+            (x**2 + y**2 + gauss(sp.sqrt(x**2 + y**2) - 50, 0, z), [FREE[2]]),
+            (1 / (1 + 1e12 * (x - 50) ** 2), [FREE[0], *FREE[4:]]),
+            (sp.Max(0, 1e-3 - (x - 50) ** 2 - y**2), [FREE[2], FREE[5]]),
+            (sp.Max(0, x**2 + y**2 - 1e9), [FREE[2], FREE[5]]),
+            (sp.Piecewise((z, x > 1e9), (0, True)), [FREE[4]]),
+            (sp.exp(-(1e6 * (taut.t - 50) ** 2)) * x, [FREE[0], *FREE[4:]]),
+            (gauss(x - sp.Rational(1, 3), y - 0.7, 0), ["angular momentum z", FREE[5]]),
+            (gauss(x - sp.pi, y, z), [FREE[0]]),
+        ],
+        ids=str,
+    )
+    def test_potentials(self, energy, left):
+        m = two()
+        m.potential(energy)
+        names = [name.partition(" about")[0] for name in found(m)]
+        assert names == left
+
+    def test_about_the_place_of_a_bump(self):
+        """Momenta about a place away from the origin are found, too."""
+        m = two()
+        m.potential(gauss(self.x - 5, self.y + 0.25, self.z - 1.75))
+        laws = list(found(m).values())
+        assert len(laws) == 3
+        for law in laws:
+            still = np.cross(law.turn, [5, -0.25, 1.75]) + law.shift
+            np.testing.assert_allclose(still, 0, atol=1e-12)
+
+    def test_forces_and_joints(self):
+        late = sp.exp(-((taut.t - 50) ** 2) * 1e6)
+        for act, left in (
+            (lambda m: m.force("a", (0, 0, late)), FREE[2:5]),
+            (lambda m: m.force("a", (0, 0, gauss(self.x - 50, 0, 0))), FREE[2:5]),
+            (lambda m: m.force("a", (gauss(self.x - 50, 0, 0), 0, 0)), [FREE[0], *FREE[4:]]),
+            (lambda m: m.torque("a", (late, 0, 0)), FREE[1:]),
+            (lambda m: m.force("a", (0, 0, late), follower=True), []),
+            (lambda m: m.torque("a", (0, 0, late), follower=True), FREE[3:]),
+            (lambda m: m.force("a", (0, 0, late), at=(1, 2, 3)), FREE[2:5]),
+            (lambda m: m.move("a", (sp.sin(taut.t), late, 0)), []),
+            (lambda m: m.on_surface("a", sp.Symbol("z") + late), FREE[2:5]),
+            (
+                lambda m: m.on_surface("a", sp.Symbol("z") + gauss(sp.Symbol("x") - 50, 0, 0)),
+                [FREE[4]],
+            ),
+        ):
+            m = two()
+            act(m)
+            assert list(found(m)) == left
+
+    def test_a_bump_on_the_way_breaks_what_it_breaks(self):
+        """A body flies through it: its momentum changes, and is not claimed."""
+        m = taut.Mechanism()
+        m.body("a", mass=1, inertia=(0.1, 0.2, 0.25), at=(0, 0, 0), velocity=(1, 0, 0))
+        m.potential(0.05 * gauss(self.x - 0.5, self.y - 0.02, 0, 0.05))
+        run = taut.simulate(m, duration=1, step=0.005)
+        assert np.ptp(run["a"].momentum[:, 1]) > 0.01
+        kept = {w.name: w for w in run.certificate.watched}
+        assert list(kept) == ["angular momentum z about (0.5, 0.02, 0)", "momentum z"]
+        for law in kept.values():
+            assert law.largest_change < 1e-13
+
+    def test_the_run_asks_again(self):
+        """If a symmetry were claimed that is none, the states of the run would tell."""
+        m = taut.Mechanism()
+        m.body("a", mass=1, inertia=(0.1, 0.2, 0.25), at=(0, 0, 0), velocity=(1, 0, 0))
+        m.potential(0.05 * gauss(self.x - 0.5, self.y - 0.02, 0, 0.05))
+        run = taut.simulate(m, duration=1, step=0.005, laws=None)
+        along = {x: Momentum(x, 0, np.zeros(3), np.eye(3)[k], {}, (m["a"],)) for k, x in
+                 enumerate("xyz")}  # fmt: skip
+        par = np.zeros((len(run.t), 0))
+        kept = holding(list(along.values()), run.system, run.t, par, run.q, run.v)
+        assert [law.name for law in kept] == ["z"]

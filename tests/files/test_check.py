@@ -43,3 +43,17 @@ def test_flows_have_neither():
     flow = taut.Flow([x, y], [y, -x])
     assert "redundant" not in str(checked(taut.Model(flow, q0=[1, 0])))
     assert "given" in str(checked(taut.Model(flow, q0=[1, 0])))
+
+
+def test_beams():
+    """By their nodes and ends; a start that a held end forbids is refused."""
+    beam = taut.Beam(
+        1, taut.Circle(0.1), density=1, young=1, poisson=0, nodes=4, ends=("clamped", "hinged")
+    )
+    found = checked(taut.Model(beam, duration=1, step=0.1, method="implicit"))
+    assert found.freedom == 4 * 6 - 6 - 5
+    assert "consistent" in str(found)
+    assert "redundant" not in str(found)
+    with pytest.raises(taut.InputError, match="moves at the start"):
+        checked(taut.Model(beam, v0=[0, 0, 0, 1, 0, 0]))
+    assert checked(taut.Model(beam, v0=[0, 0, 0, 1, 0, 0], project=True)).freedom == 13

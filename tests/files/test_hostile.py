@@ -13,7 +13,7 @@ import taut
 from taut.errors import FileError
 from taut.files.lines import LineError
 from taut.files.reader import model_of, read
-from taut.files.schema import VERBS
+from taut.files.schema import ALONE, PLAIN, VERBS
 from taut.files.source import LARGEST, Source
 
 HERE = Path(__file__).parent
@@ -80,7 +80,9 @@ TOKENS = [
     "[", "]", "{", "}", "=", ".", ",", '"', "'", '"""', "#", "\n", "\t", " ", "\\", "\x00", "\r",
     "nan", "inf", "-1", "0", "1e400", "true", "2026-01-01", "9" * 500, '"x"', '""', "[]", "{}",
     '"1/0"', '"9**9**9"', '"__import__"', '"x**99"', "ﬁ", "é", "[system]", "[flow]", "[run]",
-    "[points.a]", "[joints.a]", 'kind = "rod"', 'kind = "gear"', 'between = ["a", "a"]',
+    "[points.a]", "[joints.a]", "[beam]", "[beams.rod]", "nodes = 9000000000", "radius = ",
+    "loads = [{", '"rod tip"', '"rod 99"', '"all"',  "[[0, 0, 0, 0, 0, 0]]",
+    'kind = "rod"', 'kind = "gear"', 'between = ["a", "a"]',
     '"ground"', "q = [", "mass = ", "x", "y", "l", "sqrt(", "**", "(" * 70, "\u2028", "title = 1\n",
 ]  # fmt: skip
 
@@ -116,6 +118,12 @@ def test_lines_in_any_order(text):
     outcome(text)
 
 
+ROD = {
+    "length": "1", "section": '{ kind = "circle", radius = 0.1 }', "density": "1", "young": "1",
+    "poisson": "0", "nodes": "3",
+}  # fmt: skip
+LINES = "".join(f"{key} = {x}\n" for key, x in ROD.items())
+INLINE = ", ".join(LINES.splitlines())
 VALUES = st.recursive(
     st.sampled_from(
         ["1", "-0.5", '"x"', '"l/2"', '"t"', "true", "nan", '"a"', '"ground"', '"rod"']
@@ -130,12 +138,15 @@ def structured(draw):
     """A mechanism with the right keys and any values."""
     text = "points.a = { mass = 1, at = [0, 0, 1] }\n"
     text += "bodies.b = { mass = 1, inertia = [1, 1, 1], at = [0, 0, 0] }\n"
+    text += f"beams.c = {{ {INLINE}, at = [1, 0, 0] }}\n"
     section = draw(st.sampled_from(sorted(VERBS)))
     kind = draw(st.sampled_from(sorted(VERBS[section])))
     lines = [f'[{section}.k]\nkind = "{kind}"']
     for key, what in VERBS[section][kind].keys.items():
         if what.needed or draw(st.booleans()):
-            fitting = st.sampled_from(['["a", "b"]', '["ground", "b"]', "[0, 0, 0]", '"b"', "1"])
+            fitting = st.sampled_from(
+                ['["a", "b"]', '["ground", "c 0"]', '["b", "c tip"]', "[0, 0, 0]", '"b"', "1"]
+            )
             lines.append(f"{key} = {draw(st.one_of(fitting, VALUES))}")
     return text + "\n".join(lines)
 
@@ -143,6 +154,39 @@ def structured(draw):
 @QUIET
 @given(structured())
 def test_any_values_of_the_right_keys(text):
+    outcome(text)
+
+
+FITTING = {
+    "section": ['{ kind = "circle", radius = "0.1/s" }', '{ kind = "tube", outer = 1, inner = 2 }',
+                '{ kind = "square", side = 1, shear = [1, 2], torsion = "polar" }'],
+    "inertia": ["[1, 1, 1, 1, 1, 1]"], "stiffness": ["[1, 1, 1, 1, 1, 1]"],
+    "curvature": ['["s", 0, "exp(s)"]', "[[0, 0, 1], [1e300, 0, 0]]"],
+    "loads": ['[{ at = "all", force = ["log(s)", "t", 0] }]', "[{ at = 0.1, moment = [0, 0, 1] }]"],
+    "bodies": ["[{ mass = 1e300 }]", "[{ at = 0.3, mass = 0, inertia = [1, 1, 9] }]"],
+    "ends": ['["clamped", { kind = "hinged", axis = [0, 0, 0] }]', '["sliding", "roller"]'],
+    "nodes": ["2", "3", "-1", "99999999999"], "cells": ['"full"'],
+}  # fmt: skip
+
+
+@st.composite
+def bent(draw):
+    """A beam, by itself or as a part, with the right keys and any values."""
+    header, keys = draw(
+        st.sampled_from([("beam", ALONE.keys), ("beams.a", PLAIN["beams"][1].keys)])
+    )
+    kept = {key: x for key, x in ROD.items() if draw(st.integers(0, 4))}
+    lines = [f"[{header}]", *(f"{key} = {x}" for key, x in kept.items())]
+    for key in keys:
+        if key not in kept and draw(st.integers(0, 3)) == 0:
+            fitting = st.sampled_from(FITTING.get(key, ["1", "0.5", "[0, 0, 1]"]))
+            lines.append(f"{key} = {draw(st.one_of(fitting, VALUES))}")
+    return "\n".join(lines)
+
+
+@QUIET
+@given(bent())
+def test_any_values_of_beams(text):
     outcome(text)
 
 
@@ -166,6 +210,12 @@ def test_any_values_of_the_right_keys(text):
         "[" * 100_000,
         "a={" * 30_000,
         "a = \"" + "\\" * 99_999,
+        f"[beam]\n{LINES}".replace("3", "2001"),
+        "".join(f"beams.a{i} = {{ {INLINE} }}\n" for i in range(700)),
+        f"[beams.a]\n{LINES}loads = [" + '{ at = "all" },' * 50_000 + "]",
+        f"[beam]\nlength = 1\nnodes = 3\ninertia = [{'1,' * 150_000}]",
+        f"[beam]\nlength = 1\nstrain = [{'[0,0,0,0,0,0],' * 50_000}]",
+        f"[beams.a]\nlength = 1\nnodes = 2000\ncurvature = [{'[0,0,0],' * 100_000}]",
         "[points.a]\nmass = 1\nat = [0, 0, 0]\n"
         + "".join(f'[joints.a{i}]\nkind = "angle"\njoint = "a{i + 1}"\n' for i in range(3_000)),
     ],

@@ -62,6 +62,12 @@ step = 0.01
 BODY = "[bodies.arm]\nmass = 1\ninertia = [1, 1, 1]\nat = [0, 0, 0]\n"
 POINT = "[points.a]\nmass = 1\nat = [0, 0, 1]\n"
 PLAIN = '[system]\ncoordinates = "x"\nmass = 1\n'
+BEAM = (
+    '[beams.rod]\nlength = 2\nsection = { kind = "circle", radius = "0.01*(1 + s)" }\n'
+    "density = 7800\nyoung = 2e11\npoisson = 0.3\nat = [0, 0, 0]\nnodes = 4\n"
+)
+ALONE = BEAM.replace("beams.rod", "beam")
+CLAMP = '[joints.c]\nkind = "fixed"\nbetween = ["ground", "rod root"]\nat = [0, 0, 0]\n'
 HINGE = '[joints.h]\nkind = "revolute"\nbetween = ["ground", "arm"]\nat = [0,0,0]\naxis = [0,1,0]\n'
 
 
@@ -121,6 +127,34 @@ def test_a_mechanism_is_what_it_would_be_in_python():
     found = read(MECHANISM).model
     assert found.system().named_key == m.system().named_key
     assert list(found.joints) == ["hinge"]
+
+
+def test_beams_are_what_they_would_be_in_python():
+    """As parts, with joints at their nodes by name, and by themselves; sizes may depend on s."""
+    m = taut.Mechanism(gravity=(0, 0, -9.81))
+    metal = {"density": 7800, "young": 2e11, "poisson": 0.3}
+    rod = m.beam("rod", length=2, section=lambda s: taut.Circle(0.01 * (1 + s)), **metal, nodes=4)
+    ball = m.body("ball", mass=1, inertia=(1, 1, 1), at=(0, 2, 0))
+    m.fixed("weld", rod.tip, ball, at=(0, 2, 0))
+    m.fixed("clamp", m.ground, rod.root, at=(0, 0, 0))
+    m.force(rod.nodes[1], (0, 0, 1), name="push")
+    found = read(
+        'gravity = [0, 0, -9.81]\n[joints.weld]\nkind = "fixed"\nbetween = ["rod tip", "ball"]\n'
+        'at = [0, 2, 0]\n[joints.clamp]\nkind = "fixed"\nbetween = ["ground", "rod root"]\n'
+        'at = [0, 0, 0]\n[forces.push]\nkind = "force"\npart = "rod 1"\nforce = [0, 0, 1]\n'
+        "[bodies.ball]\nmass = 1\ninertia = [1, 1, 1]\nat = [0, 2, 0]\n" + BEAM
+    ).model
+    assert found.system().named_key == m.system().named_key
+    assert (found["rod tip"], found["rod root"]) == (found["rod 3"], found["rod 0"])
+    alone = read(
+        BEAM.replace("beams.rod", "beam")
+        + 'ends = ["clamped", "free"]\n[start]\nv = [0,0,0,0,0,0]\n'
+        '[run]\nduration = 1e-4\nmethod = "hamel"\n'
+    )
+    made = taut.Beam(2, rod.beam.section, **metal, nodes=4, ends=("clamped", "free"))
+    np.testing.assert_array_equal(alone.model.mesh().stiffness, made.mesh().stiffness)
+    run = taut.simulate(made, duration=1e-4, method="hamel")
+    np.testing.assert_array_equal(alone.simulate().positions, run.positions)
 
 
 def test_parameters_can_be_changed_and_what_follows_from_them_follows():
@@ -301,6 +335,59 @@ def test_methods_with_options(given, method):
         (POINT + '[forces.f]\nkind = "force"\npart = "a"\nforce = [1, 2]', 7, "three formulas"),
         (POINT + '[forces.f]\nkind = "potential"\nenergy = "x_b"', 6, "did you mean 'x_a'?"),
         (POINT + '[forces.f]\nkind = "potential"\nenergy = "x_a_dot"', 4, "no potential"),
+        (ALONE + POINT, 1, "beam and mechanism"),
+        (ALONE + CLAMP, 9, "a beam has no joints"),
+        (ALONE + '[events]\na = "t"', 9, "a beam has no events"),
+        (ALONE + "velocity = [0, 0, 0]", 9, "no key called 'velocity'"),
+        (ALONE + 'ends = ["clamped"]', 9, "right length"),
+        (ALONE + 'ends = ["clamped", "glued"]', 9, "no choice called 'glued'"),
+        (ALONE + 'ends = ["free", { kind = "free", axis = [0, 0, 1] }]', 9, "has no axis"),
+        (ALONE + 'ends = ["free", { kind = "pinned", position = ["s", 0, 0] }]', 9, "'s'"),
+        (ALONE + "[start]\nq = [0]", 10, "no key called 'q'"),
+        (ALONE + "[start]\nv = [1, 2]", 10, "right shape"),
+        (ALONE + "[start]\nv = [0,0,0,0,0,0]\nmomentum = [0,0,0,0,0,0]", 11, "one of v and"),
+        (ALONE + '[run]\nmethod = "rattle"', 10, "no method for beams called 'rattle'"),
+        (ALONE + "[run]\ntolerance = 1", 10, "no key called 'tolerance'"),
+        (BEAM + 'ends = ["free", "free"]', 9, "no key called 'ends'"),
+        (BEAM.replace("length = 2\n", ""), 1, "has no length"),
+        (BEAM.replace("length = 2", "length = -2"), 2, "not positive"),
+        (BEAM.replace("nodes = 4", "nodes = 1"), 8, "needs nodes"),
+        (BEAM.replace("nodes = 4", "nodes = 4.0"), 8, "a whole number"),
+        (BEAM.replace("nodes = 4", "nodes = 1000000000"), 8, "at most 2,000 in a file"),
+        (BEAM.replace("= 4", "= 1500") + BEAM.replace("rod", "b").replace("= 4", "= 600"), 16,
+         "too many nodes"),
+        (BEAM.replace("= 4", "= 1500") + 'loads = [{ at = "all" }, { at = "all" }, { at = "all" }]',
+         9, "too many loads"),
+        (BEAM.replace("circle", "cirle"), 3, "did you mean 'circle'?"),
+        (BEAM.replace("radius", "side"), 3, "no key called 'side'"),
+        (BEAM.replace('kind = "circle", ', ""), 3, "has no kind"),
+        (BEAM.replace("0.01*(1 + s)", "0.01*(1 - s)"), 3, "not positive, at s = "),
+        (BEAM.replace("0.01*(1 + s)", "0.01/s"), 3, "at s = 0"),
+        (BEAM.replace("0.01*(1 + s)", "0.01 + t"), 3, "'t'"),
+        (BEAM.replace("7800", "0"), 4, "not positive"),
+        (BEAM.replace("poisson = 0.3\n", ""), 3, "a section needs its material"),
+        (BEAM + "inertia = [1, 1, 1, 1, 1, 1]", 3, "a section needs its material"),
+        (BEAM + "inertia = [1, 1, 1]", 9, "right shape"),
+        (BEAM + "frame = [0, 0, 0]", 1, "has no direction"),
+        (BEAM + "frame = [[1, 0, 0], [0, 1, 0], [0, 0, 2]]", 9, "not a rotation"),
+        (BEAM + 'curvature = ["1/(s - s)", 0, 0]', 9, "division by zero"),
+        (BEAM + 'curvature = ["1e9*s", 0, 0]', 8, "half a turn"),
+        (BEAM + "curvature = [[0, 0, 0], [0, 0, 0]]", 9, "the wrong shape"),
+        (BEAM + "damping = -1", 9, "negative"),
+        (BEAM + "loads = [{ at = 3, force = [0, 0, 1] }]", 9, "not on the beam"),
+        (BEAM + 'loads = [\n{ at = "root" },\n{ force = [0, "s", 1] }]', 11, "'s'"),
+        (BEAM + 'loads = [{ at = "all", force = [0, "x", 1] }]', 9, "'x'"),
+        (BEAM + 'loads = [{ at = "middle" }]', 9, "'middle'"),
+        (BEAM + "loads = [{ push = [0, 0, 1] }]", 9, "no key called 'push'"),
+        (BEAM + "bodies = [{ at = 1 }]", 9, "has no mass"),
+        (BEAM + "bodies = [{ mass = -1 }]", 9, "negative"),
+        (BEAM + "velocity = [[1, 0, 0], [0, 0, 0]]", 9, "4 rows"),
+        (BEAM + CLAMP.replace("rod root", "rod"), 9, "acts on one of its nodes"),
+        (BEAM + CLAMP.replace("rod root", "rod 4"), 11, '"rod 0" to "rod 3"'),
+        (BEAM + CLAMP.replace("rod root", "rod 04"), 11, "no node called '04'"),
+        (BEAM + CLAMP.replace("rod root", "rad root"), 11, "no part called"),
+        (BEAM + '[points."rod tip"]\nmass = 1\nat = [0, 0, 0]', 9, "already"),
+        ('[points."rod 2"]\nmass = 1\nat = [0, 0, 0]\n' + BEAM, 4, "already"),
     ],
     ids=lambda x: str(x)[-40:],
 )  # fmt: skip

@@ -39,22 +39,14 @@ def test_every_verb_of_a_mechanism_is_in_the_schema_and_in_the_zoo():
         for name in dir(taut.Mechanism)
         if not name.startswith("_") and hasattr(getattr(taut.Mechanism, name), "__wrapped__")
     }
-    recorded.remove("beam")  # files have no beams yet: see `test_beams_are_refused`
     assert known == recorded
     assert {told.verb for told in zoo().record.values()} == recorded
     assert "angle_screw" not in zoo().record  # which the screw makes by itself
 
 
-def test_beams_are_refused():
-    m = taut.Mechanism()
-    m.beam("blade", length=1, section=taut.Circle(0.01), density=1, young=1, poisson=0, nodes=3)
-    with pytest.raises(FileError, match=r"^blade cannot be written"):
-        _ = taut.Model(m).text
-
-
 def pieces(mechanism):
     """All terms of a mechanism before they are written down: types, places, numbers, names."""
-    held = (*mechanism.joints.values(), *mechanism.forces.values())
+    held = (*mechanism.beams.values(), *mechanism.joints.values(), *mechanism.forces.values())
     return [
         (x.name, p.kind, p.key, list(p.indices), [float(v) for v in p.values], list(p.names))
         for x in held
@@ -73,6 +65,7 @@ def test_every_joint_and_force_comes_back():
         np.testing.assert_array_equal(was, now)
     for name, part in model.model.parts.items():
         assert part.masses == found.model.parts[name].masses
+    assert list(found.model.forces) == list(model.model.forces)  # those of beams among them
     assert found.text == model.text
     looks = found.model["c"].looks
     assert (looks["look"], looks["size"].tolist()) == ("box", [1, 1, 2])
@@ -126,6 +119,56 @@ def test_robots_come_back():
         np.testing.assert_array_equal(frame.at, found.frames[name].at)
     for was, now in zip(model.model.start(), found.start(), strict=True):
         np.testing.assert_array_equal(was, now)
+
+
+METAL = {"density": 7800, "young": 2e11, "poisson": 0.3}
+SECTIONS = [
+    taut.Circle(0.01),
+    taut.Square(0.02, shear="cowper"),
+    taut.Rectangle(0.02, 0.03, torsion=1e-9),
+    taut.Tube(0.02, 0.01, torsion="saint-venant", shear=(0.9, 0.8)),
+    lambda s: taut.Circle(0.02 - s / 100),
+]
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=lambda x: getattr(x, "__name__", repr(x)))
+def test_beams_by_themselves_come_back(section):
+    """The same nodes and edges, bit by bit, so that they move the same."""
+    ends = (
+        taut.End("clamped", position=(0, 0, taut.t**2 / 10), rotation=(0, taut.t, 0)),
+        taut.End("roller", axis=(1, 2, 3)),
+    )
+    beam = taut.Beam(
+        1, section, **METAL, nodes=6, at=(1, 2, 3), frame=(1, 0, 1), damping=1e-4, ends=ends,
+        gravity=(0, 0, -9.81),
+    )  # fmt: skip
+    beam.load(at="all", force=(0, 0, taut.s * sp.sin(taut.t))).load(force=(0, 1, 0), follower=True)
+    beam.body(at=0.33, mass=0.3)
+    model = taut.Model(beam, name="arm", duration=1e-4, v0=[[0.0] * 6] * 6, t0=0.5, every=2)
+    found = again(model)
+    assert found.text == model.text
+    assert found.settings == model.settings
+    was, now = beam.mesh(), found.model.mesh()
+    for name in ("s", "weight", "inertia", "pose", "stiffness", "reference", "damping", "gravity"):
+        np.testing.assert_array_equal(getattr(was, name), getattr(now, name))
+    assert now.loads == was.loads
+    for one, other in zip(was.holds, now.holds, strict=True):
+        assert (one.node, one.end.kind) == (other.node, other.end.kind)
+        np.testing.assert_array_equal(one.freedom, other.freedom)
+        assert (one.end.position, one.end.rotation) == (other.end.position, other.end.rotation)
+    start = {"strain0": np.full((5, 6), 1e-3), "momentum0": np.zeros(6)}
+    thrown = taut.Model(beam, duration=1, step=0.1, method="implicit", project=True, **start)
+    for name, value in again(thrown).settings.items():
+        np.testing.assert_array_equal(value, thrown.settings[name])
+
+
+def test_what_is_added_to_a_beam_later_is_not_in_the_mechanism():
+    m, beam = taut.Mechanism(), taut.Beam(1, taut.Circle(0.01), **METAL, nodes=3)
+    m.beam("rod", beam)
+    text = taut.Model(m).text
+    beam.load(force=(0, 0, 1)).body(mass=3)
+    assert taut.Model(m).text == text
+    assert "loads" not in text
 
 
 SYSTEMS = {
@@ -186,7 +229,11 @@ def test_runs_of_systems_and_flows_come_back():
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 def test_examples_run_and_come_back(path):
     model = taut.load(path)
-    one, _ = same_runs(model, duration=0.2)
+    if isinstance(model.model, taut.Beam):
+        one, two = model.simulate(duration=0.01), again(model).simulate(duration=0.01)
+        np.testing.assert_array_equal(one.positions, two.positions)
+        return
+    one, _ = same_runs(model, duration=0.01 if getattr(model.model, "beams", None) else 0.2)
     if one.system.c:
         assert one.certificate.max_g < 1e-12
 
@@ -232,6 +279,12 @@ def test_what_cannot_be_written_says_so():
     driven = taut.System([x], mass=1, forces=[k], controls={k: lambda t, state: 1.0})
     with pytest.raises(FileError, match="a Python function cannot be written"):
         _ = taut.Model(driven).text
+    with pytest.raises(FileError, match=r"several beams cannot be written"):
+        _ = taut.Model(taut.Beams([taut.Beam(1, taut.Circle(0.01), **METAL)])).text
+    with pytest.raises(InputError, match=r"is no taut\.System"):
+        _ = taut.Model(taut.Beam(1, taut.Circle(0.01), **METAL)).system
+    with pytest.raises(UnknownName, match="q0"):
+        taut.Model(taut.Beam(1, taut.Circle(0.01), **METAL), q0=[1])
     m = taut.Mechanism()
     m.point("a", mass=1, at=(0, 0, 0))
     m.record.clear()  # as if a part had come by another road

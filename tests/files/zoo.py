@@ -45,6 +45,21 @@ def zoo():
     m.drive("rail", slide=sp.sin(taut.t) ** 2 / 10, name="pusher")
     p = m.point("p", mass=1, at=(13, 0, 0))
     m.move(p, (13, 0, taut.t**2 / 2), name="hand")
+    wing = taut.Beam(
+        1, taut.Tube(0.1, 0.08, shear=(0.5, 0.6), torsion="saint-venant"), density=1000, young=1e6,
+        shear_modulus=4e5, nodes=4, at=(14, 0, 0), frame=(0, 0, 1), cells="full",
+        curvature=(0.1, taut.s / 3, 0),
+    )  # fmt: skip
+    wing.load(at="all", force=(0, taut.s * taut.t, 0.5), follower=True)
+    wing.load(at=0.4, moment=(0, 0, 1), force=(taut.t, 0, 0))
+    wing.body(at="root", mass=0.2, inertia=(0.01, 0.02, 0.015), offset=(0.01, 0.02, 0))
+    wing.body(mass=0.1, inertia=lump / 100)
+    m.beam("wing", wing, velocity=(0, 0, 0.1), angular_velocity=np.full((4, 3), 0.01))
+    m.beam(
+        "bar", length=0.5, inertia=lambda s: np.diag([1, 2, 1, 3, 3, 3]) * (1 + s),
+        stiffness=np.arange(1, 7.0), nodes=3, at=(15, 0, 0), curvature=lambda s: (s, 0, 0),
+    )  # fmt: skip
+    m.spherical("socket", m.ground, "wing root", at=(14, 0, 0))
     m.spring("coil", a, b, stiffness=3, damping=0.1, length=0.5)
     m.spring(
         "quartic", a, m.ground, energy=lambda q: 0.3 * (q - 1) ** 4,
@@ -67,4 +82,5 @@ def zoo():
     m.torque(bodies["h"], (0, 0.1, taut.t), name="motor")
     angle, place = sp.symbols("angle_h1 x_a", real=True)
     m.potential(angle**2 / 3 + 0.1 * place**2, name="field")
+    m.spring("stay", "wing 2", "bar tip", stiffness=1)
     return m

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import taut
 
@@ -97,6 +98,34 @@ def test_rest_of_springs_is_statics():
     np.testing.assert_allclose(rest.q, [0, 0, -1.2], atol=1e-8)
     found = m.modes(rest)
     np.testing.assert_allclose(found.squares, [10 / 1.2, 10 / 1.2, 50], rtol=1e-6)
+
+
+def test_from_upright_it_comes_to_hang():
+    """Begun exactly where nothing pushes it to either side; a chain has two such motions."""
+    m = taut.Mechanism(gravity=(0, 0, -9.81))
+    for k, name in enumerate("abc"):
+        m.point(name, mass=1, at=(0, 0, k + 1))
+        m.rod(m.ground if k == 0 else "abc"[k - 1], name)
+    upright = m.equilibrium(stable=False)
+    assert upright.stable is False
+    np.testing.assert_allclose(upright.q, [0, 0, 1, 0, 0, 2, 0, 0, 3], atol=1e-12)
+    found = m.equilibrium()
+    assert found.stable is True
+    assert "stable" in str(found)
+    np.testing.assert_allclose(found.q, [0, 0, -1, 0, 0, -2, 0, 0, -3], atol=1e-9)
+    np.testing.assert_array_equal(found.q, m.equilibrium().q)
+
+
+def test_the_side_of_a_double_well_is_the_deeper_one():
+    """From the top between two wells, one of them a little deeper."""
+    x, y, z = sp.symbols("x_a y_a z_a", real=True)
+    for tilt in (0.3, -0.3):
+        m = taut.Mechanism()
+        m.point("a", mass=1, at=(0, 0, 0))
+        m.potential(x**4 / 4 - x**2 / 2 + tilt * x**3 + y**2 + z**2)
+        wells = np.roots([1, 3 * tilt, -1, 0])
+        deeper = min(wells, key=lambda s: s**4 / 4 - s**2 / 2 + tilt * s**3)
+        np.testing.assert_allclose(m.equilibrium().q, [deeper, 0, 0], atol=1e-9)
 
 
 def test_an_inverted_pendulum_is_not_stable():

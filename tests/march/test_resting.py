@@ -134,6 +134,63 @@ def test_a_balance_that_is_not_stable_says_so(young, stable):
     at = (np.sin(tilt), 1, np.cos(tilt))
     m.body("bob", mass=1, inertia=(0.1, 0.1, 0.1), at=at)
     m.revolute("pivot", m.ground, "bob", at=(0, 1, 0), axis=(0, 1, 0))
-    found = m.equilibrium()
+    found = m.equilibrium(stable=False)
     assert found.stable is stable is m.modes(found).stable
     assert ("not stable" in str(found)) != stable
+    further = m.equilibrium()
+    assert further.stable is m.modes(further).stable is True
+    bob = m["bob"].first
+    np.testing.assert_allclose(further.q[bob : bob + 3], [0, 1, -1], atol=1e-9)
+    np.testing.assert_allclose(rod.positions(further.q), rod.positions(found.q), atol=1e-9)
+
+
+def test_a_beam_that_stands_on_its_hinge_comes_to_hang():
+    """From exactly upright, where nothing pushes it to either side."""
+    m = taut.Mechanism(gravity=(0, 0, -9.81))
+    rod = m.beam(
+        "rod", length=1, section=taut.Square(0.02), density=1000, young=1e9, poisson=0.3, nodes=9,
+        frame=(0, 0, 1),
+    )  # fmt: skip
+    m.revolute(m.ground, rod.root, at=(0, 0, 0), axis=(0, 1, 0))
+    assert m.equilibrium(stable=False).stable is False
+    found = m.equilibrium()
+    assert found.stable
+    weight = 1000 * 0.02**2 * 9.81
+    longer = weight / 2 / (1e9 * 0.02**2)
+    np.testing.assert_allclose(rod.positions(found.q)[-1], [0, 0, -1 - longer], atol=1e-9)
+    np.testing.assert_array_equal(found.q, m.equilibrium().q)  # to the same side each time
+
+
+@pytest.mark.parametrize("over", [0.95, 1.05, 2.0])
+def test_a_column_buckles_as_the_beam_does(over):
+    """Euler's column, pressed straight: to the side in which it is weaker."""
+    column = {"length": 1, "section": taut.Rectangle(0.02, 0.03), "frame": (0, 0, 1), "nodes": 13}
+    column |= {"density": 1000, "young": 1e8, "poisson": 0.3}
+    critical = np.pi**2 / 4 * 1e8 * 0.03 * 0.02**3 / 12
+    down = {"force": (0, 0, -over * critical)}
+    m = taut.Mechanism()
+    rod = m.beam("rod", taut.Beam(**column).load(**down))
+    m.fixed(m.ground, rod.root, at=(0, 0, 0))
+    straight, found = m.equilibrium(stable=False), m.equilibrium()
+    assert straight.stable is (over < 1)
+    assert found.stable
+    np.testing.assert_allclose(rod.positions(straight.q)[:, :2], 0, atol=1e-12)
+    held = {"ends": ("clamped", "free"), **column}
+    pushed = taut.Beam(**held).load(**down).load(force=(0.1 * critical, 0, 0))
+    rest = taut.equilibrium(taut.Beam(**held).load(**down), start=taut.equilibrium(pushed))
+    assert rest.stable
+    mirror = [np.sign(rod.positions(found.q)[-1, 0] * rest.tip[0]) or 1, 1, 1]  # either side
+    np.testing.assert_allclose(rod.positions(found.q), mirror * rest.positions, atol=1e-8)
+    assert (np.abs(rest.tip[0]) > 0.3) == (over > 1)
+
+
+def test_loads_without_a_potential_do_not_lead_downhill():
+    """A follower that lets a column flutter: there is no energy that could fall."""
+    m = taut.Mechanism()
+    column = {"section": taut.Rectangle(0.02, 0.03), "density": 1e3, "young": 1e8, "poisson": 0.3}
+    beam = taut.Beam(1, **column, nodes=9, frame=(0, 0, 1))
+    rod = m.beam("rod", beam.load(force=(0, -60, 0), follower=True))
+    m.fixed(m.ground, rod.root, at=(0, 0, 0))
+    found = m.equilibrium()
+    assert found.stable is m.modes(found).stable is False
+    np.testing.assert_allclose(rod.positions(found.q)[:, :2], 0, atol=1e-12)

@@ -8,7 +8,9 @@ directors (and φ → φ + a for angles that are coordinates), keeps J = p·ξ(q
 (Noether's theorem; the rows of a joint may turn into each other).  All of these are linear in
 (n, b, a), so that the momenta of a group are a null space, helical ones among them.  The conditions
 are evaluated term by term at random places of rigid parts, at random times and controls, at rest
-and moving, near and far; each is measured against the size of its own summands.
+and moving, near and far; each is measured against the size of its own summands.  That shows it for
+joints, springs and bodies.  What users write may do something at one place alone: `symmetry` tells
+exactly what it allows, and only that is looked at.  A run asks once more at its own states.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from taut.diagnose.symmetry import allowed, written_by_users
 from taut.errors import InputError
 from taut.kernel.compile import workshop
 from taut.lie import SO3
@@ -33,7 +36,8 @@ FARS = (0.01, 0.1, 1.0, 10.0, 100.0)  # times the size of the mechanism
 SAME = 1e-9  # of the size of its summands: a rate that is zero
 MOST = 2000  # coordinates
 ANGLES = 12  # coordinates of their own in a group, up to which they are turned as well
-PROOF = f"no term changes, at {STATES} random states"
+PROOF = f"no term changes, at {STATES} random states and at those of the run"
+HOLDS = 1e-7  # of the size of its summands: a rate that is zero at a state of a run
 AXES = "xyz"
 
 
@@ -44,6 +48,8 @@ class Momentum:
     Attributes
     ----------
     name : str
+    group : int
+        The first of its parts, by number.
     turn, shift : ndarray, shape (3,)
         n and b: it belongs to the motion b + n × r.
     angles : dict coordinate → float
@@ -52,6 +58,7 @@ class Momentum:
     """
 
     name: str
+    group: int
     turn: np.ndarray
     shift: np.ndarray
     angles: dict[int, float]
@@ -99,13 +106,33 @@ def _slot(key: str) -> list[Any]:
     return []
 
 
+def holding(
+    momenta: list[Momentum], system: System, t: np.ndarray, par: np.ndarray, q: np.ndarray,
+    v: np.ndarray,
+) -> list[Momentum]:  # fmt: skip
+    """Those of which no term changes at given states, with parameters for each: (k,), (k, …)."""
+    search = _Search(system, None)
+    search.t, search.par, search.q, search.v = t, par, q, v
+    home, left = search._homes(), []
+    for law in momenta:
+        rows = search._rows(home, law.group, list(law.angles), seen=False)
+        vector = np.concatenate([law.turn, law.shift, list(law.angles.values())])
+        size = float(np.abs(vector).max())
+        if rows is not None and np.abs(rows @ vector).max(initial=0.0) <= HOLDS * size:
+            left.append(law)
+    return left
+
+
 class _Search:
     """Rates of all terms under all motions, at random states."""
 
-    def __init__(self, system: System, values: dict[str, float]) -> None:
+    def __init__(self, system: System, values: dict[str, float] | None) -> None:
         self.system, self.mechanics = system, workshop(system).mechanics
         self.parts = list(system.mechanism.parts.values())
         self.owner = np.repeat(np.arange(len(self.parts)), [x.shape.size for x in self.parts])
+        self.written = list(written_by_users(system.mechanism))
+        if values is None:  # states are given
+            return
         random = np.random.default_rng(7)
         self.par = np.array(
             [
@@ -160,13 +187,16 @@ class _Search:
         numbers = [self.parts[i].first for i in group if self.parts[i].shape is NUMBER]
         numbers = numbers if len(numbers) <= ANGLES else []
         rows = self._rows(home, group[0], numbers)
-        if rows is None:
+        owners = [self.parts[i] for i in self.owner]
+        mine = [x for x in self.written if home[self.owner[x.piece.indices[0]]] == group[0]]
+        within = allowed(mine, owners, numbers) if mine else np.eye(6 + len(numbers))
+        if rows is None or not len(within):
             return
-        for vector in _null_space(rows):
+        for vector in _null_space(rows, within):
             turn, shift, rest = vector[:3], vector[3:6], vector[6:]
             angles = {i: float(x) for i, x in zip(numbers, rest, strict=True) if x}
             name = _name(turn, shift) + (_whose(parts) if several else "")
-            yield Momentum(name, turn, shift, angles, parts)
+            yield Momentum(name, group[0], turn, shift, angles, parts)
 
     # ---- rates -------------------------------------------------------------------------------
 
@@ -174,7 +204,7 @@ class _Search:
         """(ξ, ξ̇) of all motions at all states."""
         unit, none, found = np.eye(3), np.zeros(3), []
         for turn, shift in [(x, none) for x in unit] + [(none, x) for x in unit]:
-            whole = Momentum("", turn, shift, {}, tuple(self._solid))
+            whole = Momentum("", 0, turn, shift, {}, tuple(self._solid))
             found.append((whole.moved(self.q), whole.moved(self.v) - whole.moved(0 * self.v)))
         for i in numbers:
             along = np.zeros_like(self.q)
@@ -186,10 +216,16 @@ class _Search:
     def _solid(self) -> list[Part]:
         return [x for x in self.parts if x.shape is not NUMBER]
 
-    def _rows(self, home: np.ndarray, first: int, numbers: list[int]) -> np.ndarray | None:
-        """Linear conditions on (n, b, a); None if a term was never seen to act."""
+    def _rows(
+        self, home: np.ndarray, first: int, numbers: list[int], seen: bool = True
+    ) -> np.ndarray | None:
+        """Linear conditions on (n, b, a); with `seen`, None if a term was never seen to act.
+
+        Of what users write that is known without seeing it.
+        """
         m, motions = self.mechanics, self._motions(numbers)
-        found = []
+        known = {(x.piece.kind, tuple(x.piece.write()[3])) for x in self.written}
+        found = [np.zeros((0, len(motions)))]
         for number, local in enumerate(m.locals):
             mine = home[self.owner[local.term.indices[:, 0]]] == first
             if not mine.any():
@@ -197,7 +233,8 @@ class _Search:
             bound = local.term.kind == "constraint"
             rates, sizes = (self._bound if bound else self._free)(number, motions)
             rates, sizes = rates[:, :, mine], sizes[:, mine, None]
-            if np.any(sizes.max(axis=0) == 0):
+            idle = np.any(sizes.max(axis=0) == 0)
+            if seen and idle and (local.term.kind, local.term.expressions) not in known:
                 return None
             scale = np.where(sizes > 0, sizes, 1.0)
             found.append((rates / scale).reshape(len(motions), -1).T)
@@ -208,7 +245,7 @@ class _Search:
         m = self.mechanics
         local, rows = m.locals[number], m._rows[number]
         function = m._function(number, operator)
-        return m._mapped(function, local, rows, given, self.t, self.par, STATES)
+        return m._mapped(function, local, rows, given, self.t, self.par, len(self.t))
 
     def _free(self, number: int, motions: list) -> tuple[np.ndarray, np.ndarray]:
         """Energies and forces: ℓ_q·ξ + ℓ_v·ξ̇, or f·ξ."""
@@ -246,12 +283,17 @@ def _moved(part: Part, q: np.ndarray, turn: np.ndarray, shift: np.ndarray) -> np
     return moved.reshape(q.shape)
 
 
-def _null_space(rows: np.ndarray) -> np.ndarray:
-    """Motions that no condition forbids, as plain as can be: rows of a reduced echelon form."""
-    enough = np.concatenate([rows, np.zeros((rows.shape[1], rows.shape[1]))])
+def _null_space(rows: np.ndarray, within: np.ndarray) -> np.ndarray:
+    """Motions that no condition forbids, among those `within` a space.
+
+    As plain as can be: rows of a reduced echelon form.
+    """
+    within = np.linalg.qr(within.T)[0].T
+    inside = rows @ within.T
+    enough = np.concatenate([inside, np.zeros((inside.shape[1], inside.shape[1]))])
     _, sizes, vectors = np.linalg.svd(enough, full_matrices=False)
     rank = int(np.sum(sizes > SAME * np.sqrt(len(rows))))
-    left = vectors[rank:]
+    left = vectors[rank:] @ within
     done = 0
     for column in range(left.shape[1]):
         if done == len(left):
@@ -297,4 +339,4 @@ def _whose(parts: tuple[Part, ...]) -> str:
     return f" of {first}" + (f" … {parts[-1].name}" if len(parts) > 1 else "")
 
 
-__all__ = ["PROOF", "Momentum", "momenta_of"]
+__all__ = ["PROOF", "Momentum", "holding", "momenta_of"]

@@ -17,6 +17,7 @@ from taut.model.system import System
 EPS = np.finfo(float).eps
 WIDE = 32  # characters of an expression that is its own name
 BLOCKS = 128
+SOME = 24  # states of a run at which symmetries are looked at again
 
 
 @dataclass(frozen=True)
@@ -102,11 +103,12 @@ def _few_points(system: System) -> bool:
 
 def _momenta(run: Trajectory) -> tuple[list[Watched], str]:
     """Of a mechanism those momenta that its symmetries keep."""
-    from taut.diagnose.momenta import PROOF, momenta_of
+    from taut.diagnose.momenta import PROOF, holding, momenta_of
 
     laws = momenta_of(run.system, run.parameters)
     if isinstance(laws, TautError):
         return [], str(laws).splitlines()[0]
+    laws = holding(laws, run.system, *_some(run))
     found = []
     for law in laws:
         parts = run.p * law.moved(run.q)
@@ -114,6 +116,17 @@ def _momenta(run: Trajectory) -> tuple[list[Watched], str]:
         made = _follow(run, law.name, law.expression(run.system), parts.sum(axis=-1), PROOF)
         found.append(replace(made, size=size))
     return found, ""
+
+
+def _some(run: Trajectory) -> tuple[np.ndarray, ...]:
+    """Times, parameters, coordinates and velocities at some states of all trajectories of a run."""
+    chosen = np.unique(np.linspace(0, len(run.t) - 1, SOME).round().astype(int))
+    whole = [x.reshape(-1, *x.shape[-2:])[:, chosen] for x in (run.q, run.v)]
+    q, v = (x.reshape(-1, x.shape[-1]) for x in whole)
+    finite = np.all(np.isfinite(q) & np.isfinite(v), axis=1)
+    t = np.tile(run.t[chosen], len(q) // len(chosen))
+    par = np.broadcast_to(run._par, (len(q), len(run._par)))
+    return t[finite], par[finite], q[finite], v[finite]
 
 
 def _names(laws: list[tuple[str, str]]) -> Iterator[str]:

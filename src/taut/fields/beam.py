@@ -49,8 +49,9 @@ class Beam:
     frame : (3, 3) or (3,) array_like, optional
         The rotation of the local frame at node 0 (its columns are the local axes), or just the
         direction of the beam there.  Without it the beam points along the second axis of space.
-    curvature : (3,) array_like, three expressions of s, or a function s → (3,), optional
-        Bending about axis 1, twist, bending about axis 3 of the reference shape, per length.
+    curvature : (3,) or (edges, 3) array_like, three expressions of s, or a function s → (3,)
+        Bending about axis 1, twist, bending about axis 3 of the reference shape, per length; zero
+        without it.
     ends : (str or End, str or End)
         How both ends are held; see `taut.End`.
     gravity : (3,) array_like, optional
@@ -114,10 +115,13 @@ class Beam:
         self.ends = (end_of(ends[0]), end_of(ends[1]))
         material = _material(density, young, poisson, shear_modulus)
         self.section, self.material = section, material
+        self.poisson = poisson
         self.inertia, self.stiffness = self._per_length(section, material, inertia, stiffness)
-        self.reference = self._reference(curvature)
+        self.curvature, bend = self._curvature(curvature)
+        self.reference = self._reference(bend)
         self.loads: list[Load] = []
         self.bodies: list[Body] = []
+        self.told: list[tuple[str, dict[str, Any]]] = []  # what was added to it, for files
 
     # ---- what it is made of ------------------------------------------------------------------
 
@@ -251,40 +255,50 @@ class Beam:
         check_positive_definite(what, found, places)
         return found
 
-    def _reference(self, curvature: Any) -> np.ndarray:
-        """χ₀ of every edge: the one that leads from node to node on the reference shape."""
-        if curvature is None:
-            bend = np.zeros((self.nodes - 1, 3))
-        elif callable(curvature):
-            bend = np.array(
-                [triple(f"the curvature at s = {x:g}", curvature(x)) for x in self.middles]
+    def _curvature(self, given: Any) -> tuple[Any, np.ndarray]:
+        """What is kept of it, None or expressions or numbers, and its value on every edge."""
+        rows = (self.nodes - 1, 3)
+        if given is None:
+            return None, np.zeros(rows)
+        if callable(given):
+            bend = np.array([triple(f"the curvature at s = {x:g}", given(x)) for x in self.middles])
+            return bend, bend
+        if np.ndim(given) == 2:
+            bend = _array("the curvature", given, f"3 numbers for each edge, shape {rows}")
+            if bend.shape != rows:
+                raise InputError(
+                    "the curvature has the wrong shape", expected=rows, received=bend.shape
+                )
+            return bend, bend
+        words = Vocabulary((s,))
+        entries = list(given) if np.ndim(given) == 1 else []
+        if len(entries) != 3:
+            raise InputError(
+                "the curvature cannot be read",
+                expected="3 numbers or expressions of s, or a function of s",
+                received=repr(given)[:80],
             )
-        else:
-            words = Vocabulary((s,))
-            entries = list(curvature) if np.ndim(curvature) == 1 else []
-            if len(entries) != 3:
-                raise InputError(
-                    "the curvature cannot be read",
-                    expected="3 numbers or expressions of s, or a function of s",
-                    received=repr(curvature)[:80],
-                )
-            read = [words.read(x, "the curvature") for x in entries]
-            if any(x.has(t) for x in read):
-                raise InputError(
-                    "the curvature depends on time",
-                    expected="numbers or expressions of s",
-                    received=repr(curvature)[:80],
-                )
-            functions = [sp.lambdify(s, x, "numpy") for x in read]
-            with np.errstate(all="ignore"):  # what is not finite is said below
-                bend = np.array([[float(f(x)) for f in functions] for x in self.middles])
-            if not np.all(np.isfinite(bend)):
-                place = self.middles[int(np.argwhere(~np.isfinite(bend))[0, 0])]
-                raise InputError(
-                    f"the curvature is not finite at s = {place:g}",
-                    expected="numbers at the middles of all edges",
-                    received=repr(curvature)[:80],
-                )
+        read = [words.read(x, "the curvature") for x in entries]
+        if any(x.has(t) for x in read):
+            raise InputError(
+                "the curvature depends on time",
+                expected="numbers or expressions of s",
+                received=repr(given)[:80],
+            )
+        functions = [sp.lambdify(s, x, "numpy") for x in read]
+        with np.errstate(all="ignore"):  # what is not finite is said below
+            bend = np.array([[float(f(x)) for f in functions] for x in self.middles])
+        if not np.all(np.isfinite(bend)):
+            place = self.middles[int(np.argwhere(~np.isfinite(bend))[0, 0])]
+            raise InputError(
+                f"the curvature is not finite at s = {place:g}",
+                expected="numbers at the middles of all edges",
+                received=repr(given)[:80],
+            )
+        return tuple(read), bend
+
+    def _reference(self, bend: np.ndarray) -> np.ndarray:
+        """χ₀ of every edge: the one that leads from node to node on the reference shape."""
         ds = self.spacing
         through = np.hstack([bend, np.broadcast_to(TANGENT, bend.shape)])
         if np.any(turns := np.linalg.norm(bend, axis=1) * ds >= np.pi):
@@ -354,6 +368,8 @@ class Beam:
         for node, share in [(None, 1.0)] if everywhere else self.nodes_at(at):
             parts = read if share == 1.0 else [tuple(share * x for x in part) for part in read]
             self.loads.append(Load(node, parts[0], parts[1], bool(follower)))
+        given = {"at": at, "force": read[1], "moment": read[0], "follower": bool(follower)}
+        self.told.append(("load", given))
         return self
 
     def body(
@@ -390,13 +406,16 @@ class Beam:
                 expected="moments ≥ 0",
                 received=repr(inertia),
             )
-        across = SO3.hat(triple("the offset of a body", offset))
+        arm = triple("the offset of a body", offset)
+        across = SO3.hat(arm)
         whole = np.zeros((6, 6))
         whole[:3, :3] = rotary - heavy * across @ across
         whole[:3, 3:], whole[3:, :3] = heavy * across, -heavy * across
         whole[3:, 3:] = heavy * np.eye(3)
         for node, share in self.nodes_at(at):
             self.bodies.append(Body(node, tuple((share * whole).ravel().tolist())))
+        given = {"at": at, "mass": heavy, "inertia": rotary, "offset": arm}
+        self.told.append(("body", given))
         return self
 
     def mesh(self) -> Mesh:

@@ -29,6 +29,7 @@ from taut.model.symbols import Vocabulary, t
 KINDS = ("free", "clamped", "pinned", "hinged", "sliding", "roller")
 WITH_AXIS = ("hinged", "sliding", "roller")
 MOVED = ("clamped", "pinned")
+UNIT = 4e-16  # from one: a vector that has been divided by its length before
 DEFAULT_AXIS = {"hinged": 2, "sliding": 1, "roller": 1}
 
 
@@ -107,7 +108,7 @@ def direction(what: str, given: Any) -> np.ndarray:
     size = float(np.linalg.norm(vector))
     if size == 0:
         raise InputError(f"{what} has no direction", expected="a vector that is not zero")
-    return vector / size
+    return vector if abs(size - 1) <= UNIT else vector / size
 
 
 def triple(what: str, given: Any) -> np.ndarray:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sympy as sp
 
+from taut.files.beams import Room, beam_of
 from taut.files.desk import Desk
 from taut.files.expressions import NAME
 from taut.files.kinds import Names, Reference
@@ -36,6 +37,7 @@ class _Assembler:
             for section in (*PLAIN, *VERBS)
         }
         self.parts = {name: section for section in PARTS for name in self.entries[section]}
+        self.room = Room()
         self._done: set[tuple[str, str]] = set()
         self._open: list[tuple[str, str]] = []
 
@@ -60,9 +62,16 @@ class _Assembler:
             self._add("forces", name)
         if later:  # as if they had been added where they stand
             order, made = [name for section, name, _ in nodes if section == "forces"], self.made
-            made.forces = {name: made.forces[name] for name in order}
+            acting = [name for x in nodes for name in self._forces(*x[:2])]
+            made.forces = {name: made.forces[name] for name in acting}
             made.record |= {name: made.record.pop(name) for name in order}
         return self.made
+
+    def _forces(self, section: str, name: str) -> list[str]:
+        """Those that an entry adds, by name."""
+        if section == "beams":
+            return self.made.beams[name].loads
+        return [name] if section == "forces" else []
 
     def _name_the_state(self) -> None:
         parts = self.made.parts.values()
@@ -134,6 +143,16 @@ class _Assembler:
         name = node.expect(str)
         if name == "ground":
             return
+        beam, _, end = name.rpartition(" ")
+        if name not in self.parts and self.parts.get(beam) == "beams":
+            self._add("beams", beam)
+            if name not in self.made.parts and name not in self.made.ends:
+                last = len(self.made.beams[beam].nodes) - 1
+                node.fail(
+                    f"{beam} has no node called {end[:40]!r}",
+                    expected=f'"{beam} 0" to "{beam} {last}", "{beam} root" or "{beam} tip"',
+                )
+            return
         if name not in self.parts:
             node.unknown("part", name, ["ground", *self.parts])
         self._add(self.parts[name], name)
@@ -147,6 +166,9 @@ class _Assembler:
             call(**given)
         elif verb == "look":
             call(**given)
+        elif verb == "beam":
+            moving = {x: given.pop(x) for x in ("velocity", "angular_velocity") if x in given}
+            call(name, beam_of(node, given, self.room), **moving)
         elif "between" in given:
             call(name, *given.pop("between"), **given)
         else:

@@ -7,10 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from taut.fields.beam import Beam
+from taut.fields.beams import Beams
 from taut.files.model import Model
 from taut.kernel.compile import workshop
 from taut.march.assemble import _owners
+from taut.march.fields import started
 from taut.march.start import Start, prepare
+from taut.methods.fields import scheme_of
 from taut.model import Flow, Mechanism
 from taut.text import Sheet, counted
 
@@ -26,6 +30,7 @@ class Check(Sheet):
     redundant : dict name → rows
         Constraints, by joint, that others hold already.
     start : Start or None
+        None without one, and of beams.
     """
 
     model: Model
@@ -49,9 +54,13 @@ class Check(Sheet):
             ("start", self._said()),
             ("run", _run(self.model.settings)),
         ]
+        if isinstance(self.model.model, Beam | Beams):
+            return [*rows[:2], *rows[3:]]
         return rows if not isinstance(self.model.model, Flow) else [rows[0], *rows[3:]]
 
     def _said(self) -> str:
+        if isinstance(self.model.model, Beam | Beams):
+            return "consistent"
         if self.start is None:
             return "none"
         here = self.start.here
@@ -70,6 +79,8 @@ def checked(model: Model) -> Check:
     InconsistentStart, ConstraintError
         If it breaks the constraints, or if they contradict each other.
     """
+    if isinstance(model.model, Beam | Beams):
+        return _checked_beams(model, model.model)
     system, settings = model.system, model.settings
     given = {key: settings.get(key) for key in ("q0", "v0", "p0")}
     if isinstance(model.model, Mechanism):
@@ -89,6 +100,15 @@ def checked(model: Model) -> Check:
     dropped = [name for k, name in enumerate(system.constraint_names) if k not in set(start.keep)]
     owners = _owners(system.mechanism, dropped) if system.mechanism else dict.fromkeys(dropped, 1)
     return Check(model, system.n - len(start.keep), owners, start)
+
+
+def _checked_beams(model: Model, beams: Beam | Beams) -> Check:
+    given = model.settings
+    scheme = scheme_of(given.get("method", "auto"), beam=True)
+    strain, momentum, v = (given.get(name) for name in ("strain0", "momentum0", "v0"))
+    mesh, *_ = started(beams, scheme, strain, momentum, v, given.get("project", False))
+    held = sum(6 - hold.freedom.shape[1] for hold in mesh.holds)
+    return Check(model, 6 * (mesh.nodes - len(mesh.joints)) - held, {}, None)
 
 
 def _run(settings: dict[str, Any]) -> str:

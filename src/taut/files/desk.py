@@ -29,6 +29,7 @@ SCOPES: dict[str, Mapping[str, sp.Expr]] = {
     "time": _TIME,
     "space": {name: _OWN[name] for name in "xyz"} | _TIME,
     "curve": {"s": _OWN["s"]},
+    "along": {"s": _OWN["s"]} | _TIME,
     **{name: {name: LENGTH, "rate": RATE, **_TIME} for name in ("length", "angle", "slide")},
 }
 
@@ -59,8 +60,12 @@ class Desk:
 
     def number(self, node: Node) -> float:
         """A finite number, given as one or as a formula of parameters."""
-        found = self._read(node, {})
-        return node.data if type(node.data) is int and abs(node.data) < 2**53 else float(found)
+        given = node.data
+        if (type(given) is float and math.isfinite(given)) or (
+            type(given) is int and abs(given) < 2**53
+        ):
+            return given
+        return float(self._read(node, {}))
 
     def formula(self, node: Node, scope: str) -> sp.Expr:
         """An expression of parameters and of the names of a scope."""

@@ -16,7 +16,7 @@ from taut.files.source import Node
 from taut.model.mechanism.forces import LENGTH, law
 
 MEASURES = {"angle": "angle", "slide": "slide", "motion": "angle"}
-COUNTS = {1: "one", 2: "two", 3: "three", 4: "four"}
+COUNTS = {1: "one", 2: "two", 3: "three", 4: "four", 6: "six"}
 NUMBER = {"type": ["number", "string"]}
 TEXT = {"type": "string"}
 
@@ -135,9 +135,9 @@ class Number(Kind):
 
 @dataclass(frozen=True)
 class Numbers(Kind):
-    """A vector or a matrix of numbers, of one of some shapes."""
+    """A vector or a matrix of numbers, of one of some shapes; None is any number of rows."""
 
-    shapes: tuple[tuple[int, ...], ...]
+    shapes: tuple[tuple[int | None, ...], ...]
 
     @property
     def words(self) -> str:
@@ -167,6 +167,8 @@ class Formula(Kind):
     arguments: tuple[sp.Symbol, ...] = ()
     OF: ClassVar[dict[str, str]] = {
         "time": "t",
+        "curve": "s",
+        "along": "s and t",
         "space": "x, y, z and t",
         "length": "length, rate and t",
         "angle": "angle, rate and t",
@@ -275,25 +277,28 @@ class Names(Kind):
         return toml.array(map(toml.text, value))
 
 
-def _shape_words(shape: tuple[int, ...]) -> str:
+def _shape_words(shape: tuple[int | None, ...]) -> str:
     if not shape:
         return "a number"
+    if shape[0] is None:
+        return f"a list of {_shape_words(shape[1:])}"
     if len(shape) == 1:
         return f"{COUNTS[shape[0]]} numbers"
     return f"{shape[0]} × {shape[1]} numbers"
 
 
-def _shape_schema(shape: tuple[int, ...], inner: Mapping[str, Any]) -> dict[str, Any]:
+def _shape_schema(shape: tuple[int | None, ...], inner: Mapping[str, Any]) -> dict[str, Any]:
     for size in reversed(shape):
-        inner = {"type": "array", "items": dict(inner), "minItems": size, "maxItems": size}
+        bounds = {} if size is None else {"minItems": size, "maxItems": size}
+        inner = {"type": "array", "items": dict(inner)} | bounds
     return dict(inner)
 
 
-def has_shape(data: Any, shape: tuple[int, ...]) -> bool:
-    """Whether lists in lists have these lengths."""
+def has_shape(data: Any, shape: tuple[int | None, ...]) -> bool:
+    """Whether lists in lists have these lengths, None being any."""
     if not shape:
         return not isinstance(data, list)
-    fits = isinstance(data, list) and len(data) == shape[0]
+    fits = isinstance(data, list) and shape[0] in (None, len(data))
     return fits and all(has_shape(x, shape[1:]) for x in data)
 
 

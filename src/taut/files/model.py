@@ -1,4 +1,4 @@
-"""`Model`: a system, a flow or a mechanism with its start and its run; what a model file holds."""
+"""`Model`: a system, flow, mechanism or beam with its start and its run; what a file holds."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from taut.errors import FileError, InputError, UnknownName
+from taut.fields.beam import Beam
+from taut.fields.beams import Beams
 from taut.march.simulate import simulate
 from taut.model import Flow, Mechanism, System
 from taut.text import aligned, table
@@ -17,6 +19,7 @@ SETTINGS = (
     "q0", "v0", "p0", "t0", "duration", "step", "tolerance", "method", "every", "parameters",
     "project", "laws", "events",
 )  # fmt: skip
+OF_BEAMS = ("strain0", "momentum0", "v0", "t0", "duration", "step", "method", "every", "project")
 ENDING = ".toml"
 
 
@@ -25,7 +28,7 @@ class Model:
 
     Parameters
     ----------
-    model : System, Flow or Mechanism
+    model : System, Flow, Mechanism, Beam or Beams
     name, title : str
     **settings
         Arguments of `taut.simulate`.
@@ -43,17 +46,23 @@ class Model:
     """
 
     def __init__(
-        self, model: System | Flow | Mechanism, *, name: str = "", title: str = "", **settings: Any
+        self,
+        model: System | Flow | Mechanism | Beam | Beams,
+        *,
+        name: str = "",
+        title: str = "",
+        **settings: Any,
     ) -> None:
-        if not isinstance(model, System | Flow | Mechanism):
+        if not isinstance(model, System | Flow | Mechanism | Beam | Beams):
             raise InputError(
                 "this is no model",
-                expected="a taut.System, a taut.Flow or a taut.Mechanism",
+                expected="a taut.System, Flow, Mechanism, Beam or Beams",
                 received=type(model).__name__,
             )
+        known = OF_BEAMS if isinstance(model, Beam | Beams) else SETTINGS
         for key in settings:
-            if key not in SETTINGS:
-                raise UnknownName("setting", key, SETTINGS)
+            if key not in known:
+                raise UnknownName("setting", key, known)
         self.model, self.name, self.title, self.settings = model, name, title, settings
 
     @property
@@ -61,15 +70,20 @@ class Model:
         """The model as a `System`."""
         if isinstance(self.model, System):
             return self.model
+        if isinstance(self.model, Beam | Beams):
+            raise InputError(
+                "a beam is no taut.System",
+                expected="a system, a flow or a mechanism",
+                remedy="as a part of a taut.Mechanism it is one: m.beam(…)",
+            )
         return self.model.system if isinstance(self.model, Flow) else self.model.system()
 
     def simulate(self, **changes: Any) -> Trajectory:
         """Run it; any argument of `taut.simulate` may be changed."""
         settings = dict(self.settings)
-        if "p0" in changes:
-            settings.pop("v0", None)
-        if "v0" in changes:
-            settings.pop("p0", None)
+        for one, other in (("p0", "v0"), ("v0", "p0"), ("momentum0", "v0"), ("v0", "momentum0")):
+            if one in changes:
+                settings.pop(other, None)
         if "tolerance" in changes:  # chooses both
             settings.pop("step", None)
             settings.pop("method", None)
@@ -113,7 +127,7 @@ class Model:
         """What it is, in short."""
         rows = [("model", repr(self.model))]
         for key, value in self.settings.items():
-            if key in ("q0", "v0", "p0"):
+            if key in ("q0", "v0", "p0", "strain0", "momentum0"):
                 rows.append((key, _vector(value)))
             elif key in ("events", "laws", "parameters"):
                 rows.append((key, value if isinstance(value, str) else ", ".join(value or ())))
@@ -131,4 +145,6 @@ class Model:
 def _vector(values: Any) -> str:
     if not isinstance(values, list | tuple):
         return f"{values}"
+    if values and isinstance(values[0], list | tuple):
+        return f"{len(values)} rows"
     return "(" + ", ".join(f"{x:.6g}" for x in values[:12]) + (", …)" if len(values) > 12 else ")")

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from taut.errors import FileError, TautError, UnknownName
+from taut.fields.beam import Beam
+from taut.fields.beams import Beams
 from taut.files.model import Model
 from taut.model import Flow, Mechanism, System
 
-KINDS = (System, Flow, Mechanism, Model)
-WANTED = "a taut.System, Flow, Mechanism or Model"
+KINDS = (System, Flow, Mechanism, Beam, Beams, Model)
+WANTED = "a taut.System, Flow, Mechanism, Beam, Beams or Model"
 ENDING = ".py"
 
 

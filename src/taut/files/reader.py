@@ -9,11 +9,16 @@ from typing import Any
 import sympy as sp
 
 from taut.errors import UnknownName
+from taut.fields.beam import Beam
 from taut.files import source
 from taut.files.assembly import assembled
+from taut.files.beams import Room, beam_of
 from taut.files.desk import Desk
 from taut.files.model import Model
 from taut.files.schema import (
+    ALONE,
+    BEAM_RUN,
+    BEAM_START,
     DRAWING,
     EVENT,
     FLOW,
@@ -32,7 +37,9 @@ from taut.model import Drawing, Flow, Mechanism, System
 from taut.model.symbols import momenta, t, velocities
 
 MANY = 200  # coordinates of a system: its mass is looked at as a matrix of expressions
-STATE = {"q": "q0", "v": "v0", "p": "p0", "t": "t0"}
+STATE = {
+    "q": "q0", "v": "v0", "p": "p0", "t": "t0", "strain": "strain0", "momentum": "momentum0",
+}  # fmt: skip
 
 
 def read(path: str | Path, changes: Mapping[str, float] | None = None) -> Model:
@@ -50,7 +57,8 @@ def model_of(file: Source, name: str, changes: Mapping[str, float]) -> Model:
         raise UnknownName("parameter", next(iter(changes)), ())
     title = TOP["title"].kind.read(file["title"], desk) if "title" in file else ""
     model, parameters = _model(file, desk)
-    settings = _start(file, desk, model) | _run(file, desk)
+    alone = isinstance(model, Beam)
+    settings = _start(file, desk, model) | _run(file, desk, BEAM_RUN if alone else RUN)
     if "events" in file:
         settings["events"] = dict(_events(file["events"], desk))
     if parameters:
@@ -64,24 +72,30 @@ def table(node: Node, known: Table, desk: Desk) -> dict[str, Any]:
     return {key: known.keys[key].kind.read(x, desk) for key, x in node.entries()}
 
 
-def _model(file: Source, desk: Desk) -> tuple[System | Flow | Mechanism, dict[str, float]]:
+def _model(file: Source, desk: Desk) -> tuple[System | Flow | Mechanism | Beam, dict[str, float]]:
     """What the file describes, and values for the run that the model does not hold itself."""
-    kinds = [key for key in ("system", "flow", *PARTS) if key in file]
+    kinds = [key for key in ("system", "flow", "beam", *PARTS) if key in file]
     kinds = ["mechanism" if key in PARTS else key for key in kinds]
     if len(set(kinds)) != 1:
         file.fail(
             "the file holds " + (" and ".join(dict.fromkeys(kinds)) or "no model"),
-            expected="one of [system], [flow], and [points.…] or [bodies.…] of a mechanism",
+            expected="one of [system], [flow], [beam], and [points.…], [bodies.…] or [beams.…] "
+            "of a mechanism",
             received=None,
         )
-    allowed = MECHANISM if kinds[0] == "mechanism" else ("drawing",)
-    for key in (*MECHANISM, "drawing"):
+    allowed = {"mechanism": MECHANISM, "beam": ("gravity",)}.get(kinds[0], ("drawing", "events"))
+    allowed = (*allowed, "events") if kinds[0] == "mechanism" else allowed
+    for key in (*MECHANISM, "drawing", "events"):
         if key in file and key not in allowed:
             file[key].fail(f"a {kinds[0]} has no {key}", received=None)
     if kinds[0] == "system":
         return _system(file, desk), {}
     if kinds[0] == "flow":
         return _flow(file, desk)
+    if kinds[0] == "beam":
+        given = table(file["beam"], ALONE, desk)
+        gravity = TOP["gravity"].kind.read(file["gravity"], desk) if "gravity" in file else None
+        return beam_of(file["beam"], given, Room(), gravity), {}
     return assembled(file, desk), {}
 
 
@@ -152,23 +166,25 @@ def _drawing(file: Source, desk: Desk, parameters: list[sp.Symbol]) -> Drawing |
 # ---- start and run -----------------------------------------------------------------------------
 
 
-def _start(file: Source, desk: Desk, model: System | Flow | Mechanism) -> dict[str, Any]:
+def _start(file: Source, desk: Desk, model: System | Flow | Mechanism | Beam) -> dict[str, Any]:
     if "start" not in file:
         return {}
     node = file["start"]
-    found = {STATE[key]: value for key, value in table(node, START, desk).items()}
+    known = BEAM_START if isinstance(model, Beam) else START
+    found = {STATE[key]: value for key, value in table(node, known, desk).items()}
     if isinstance(model, Flow) and ("v" in node or "p" in node):
         node.fail("a flow has no velocities or momenta to start with", received=None)
-    if "v" in node and "p" in node:
-        node["p"].fail("there are velocities and momenta", expected="one of v and p")
+    for key in ("p", "momentum"):
+        if "v" in node and key in node:
+            node[key].fail("there are velocities and momenta", expected=f"one of v and {key}")
     return found
 
 
-def _run(file: Source, desk: Desk) -> dict[str, Any]:
+def _run(file: Source, desk: Desk, known: Table) -> dict[str, Any]:
     if "run" not in file:
         return {}
     node = file["run"]
-    found = table(node, RUN, desk)
+    found = table(node, known, desk)
     for key in ("duration", "step", "tolerance"):
         if key in found and not found[key] > 0:
             node[key].fail(f"{node[key].name} is not positive", expected="a positive number")

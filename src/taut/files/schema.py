@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from taut.files.beams import BODIES, LOADS, Curvature, Ends, SchemeOf, SectionOf
 from taut.files.kinds import (
     Count,
     Curve,
@@ -60,6 +61,30 @@ SHAPE = Text(("box", "cylinder", "ball"))
 ROTATION = Numbers(((4,), (3, 3)))
 SIZE = Key(Numbers(((), (3,))), "its extents")
 COLOUR = Key(Text(), '"#rrggbb", or a name such as "orange"')
+MATRICES = Numbers(((6,), (6, 6), (None, 6, 6)))
+MOVING = Numbers(((3,), (None, 3)))
+BEAM: dict[str, Key] = {
+    "length": Key(Number(), "", True),
+    "section": Key(SectionOf(), "with density, young, and poisson or shear_modulus"),
+    "density": Key(Number(), ""),
+    "young": Key(Number(), "Young's modulus"),
+    "poisson": Key(Number(), "Poisson's ratio"),
+    "shear_modulus": Key(Number(), "instead of it"),
+    "inertia": Key(MATRICES, "per length, instead of a section: a matrix, its diagonal, or one "
+                   "matrix for each node"),
+    "stiffness": Key(MATRICES, "the same; one for each edge"),
+    "nodes": Key(Count(), "101 if left out"),
+    "at": Key(VECTOR, "where node 0 is; the origin if left out"),
+    "frame": Key(Numbers(((3,), (3, 3))), "its direction at node 0, or the matrix of the local "
+                 "axes there; along y if left out"),
+    "curvature": Key(Curvature(), "of its shape without stress: bending about axis 1, twist, "
+                     "bending about axis 3"),
+    "damping": Key(Number(), "a time: stress C(γ + damping·γ̇)"),
+    "cells": Key(Text(("half", "full")), "of the end nodes"),
+    "loads": Key(LOADS, 'at = "tip", "root", s, or "all": per length, of s and t; in space, or '
+                 "follower = true: in the local frame"),
+    "bodies": Key(BODIES, "fixed to it, in the local frame"),
+}  # fmt: skip
 
 
 def _springs(measure: str, rest: str) -> dict[str, Key]:
@@ -91,6 +116,12 @@ PARTS: dict[str, tuple[str, Table]] = {
         "angular_velocity": Key(VECTOR, "at the start, in space"),
         "body_angular_velocity": Key(VECTOR, "the same in its own axes"),
         "look": Key(SHAPE, "how it is drawn"), "size": SIZE, "colour": COLOUR,
+    })),
+    "beams": ("beam", Table('a beam; its nodes are parts, "NAME 0", "NAME 1", …, and "NAME root", '
+                            '"NAME tip"', {
+        **BEAM,
+        "velocity": Key(MOVING, "at the start, in space: of the root, or of each node"),
+        "angular_velocity": Key(MOVING, "at the start, in space: of all, or of each node"),
     })),
 }  # fmt: skip
 MARKS: dict[str, tuple[str, Table]] = {
@@ -222,6 +253,10 @@ DRAWING = Table("how a system or a flow is drawn", {
     "down": Key(Text(("x", "y", "z", "none")), "the axis that points down in a picture"),
 })  # fmt: skip
 
+ALONE = Table("a beam by itself, without a mechanism", {
+    **BEAM, "ends": Key(Ends(), "free if left out"),
+})  # fmt: skip
+
 START = Table("where it begins; parts of a mechanism say so themselves", {
     "q": Key(Rows(formulas=False), "coordinates"),
     "v": Key(Rows(formulas=False, alone=True), "velocities; those left out by name are zero"),
@@ -239,6 +274,19 @@ RUN = Table("how it is simulated", {
     "laws": Key(Laws(), "what the certificate watches"),
 })  # fmt: skip
 
+SIX = Numbers(((6,), (None, 6)))
+BEAM_START = Table("where a beam by itself begins; without stress and at rest if left out", {
+    "strain": Key(SIX, "of all edges, or of each: bending, twist and stretch"),
+    "v": Key(SIX, "of all nodes, or of each: angular and linear velocity in the local frame"),
+    "momentum": Key(SIX, "per length, instead of v"),
+    "t": Key(Number(), "the time"),
+})  # fmt: skip
+
+BEAM_RUN = Table("how a beam by itself is simulated", {
+    **{key: RUN.keys[key] for key in ("duration", "step", "every", "project")},
+    "method": Key(SchemeOf(), ""),
+})  # fmt: skip
+
 EVENT = Table("a zero crossing to be located", {
     "expression": Key(Formula("state"), "", True),
     "direction": Key(Text(("both", "up", "down")), "whether it grows or falls"),
@@ -247,8 +295,11 @@ EVENT = Table("a zero crossing to be located", {
 
 TOP = {
     "title": Key(Text(), "what it is about"),
-    "gravity": Key(VECTOR, "of a mechanism: the acceleration of gravity"),
+    "gravity": Key(VECTOR, "of a mechanism or a beam: the acceleration of gravity"),
 }
-TABLES = {"system": SYSTEM, "flow": FLOW, "drawing": DRAWING, "start": START, "run": RUN}
+TABLES = {
+    "system": SYSTEM, "flow": FLOW, "drawing": DRAWING, "beam": ALONE, "start": START, "run": RUN,
+}  # fmt: skip
+BEAM_TABLES = {"start": BEAM_START, "run": BEAM_RUN}  # with a [beam] instead
 MECHANISM = ("gravity", *PLAIN, *VERBS)
 SECTIONS = ("title", "parameters", *MECHANISM, *TABLES, "events")

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from taut.files.kinds import NUMBER
-from taut.files.schema import EVENT, PLAIN, TABLES, TOP, VERBS, Key, Table
+from taut.files.schema import BEAM_TABLES, EVENT, PLAIN, TABLES, TOP, VERBS, Key, Table
 from taut.text import aligned
 
 INTRO = (
-    "A model file is TOML.  It holds one model: [system], [flow], or parts, joints and forces\n"
-    "of a mechanism.  Keys with * are needed.  Where a number is expected, a formula of\n"
+    "A model file is TOML.  It holds one model: [system], [flow], [beam], or parts, joints and\n"
+    "forces of a mechanism.  Keys with * are needed.  Where a number is expected, a formula of\n"
     'parameters in quotes will do: "sqrt(2)/2".'
 )
 
@@ -37,6 +37,9 @@ def sections() -> Iterator[Section]:
             yield Section(f'[{name}.NAME] kind = "{verb}"', *table)
     for name in ("start", "run"):
         yield Section(f"[{name}]", *TABLES[name])
+    yield Section("[beam]", *TABLES["beam"])
+    for name, table in BEAM_TABLES.items():
+        yield Section(f"[{name}] with a [beam]", *table)
     yield Section("[events] NAME = formula, or [events.NAME]", *EVENT)
 
 
@@ -95,6 +98,10 @@ def json_schema() -> dict[str, Any]:
             "parameters": _each(NUMBER),
             **named,
             **{name: _object(table) for name, table in TABLES.items()},
+            **{
+                name: {"anyOf": [_object(TABLES[name]), _object(table)]}
+                for name, table in BEAM_TABLES.items()
+            },
             "events": _each({"anyOf": [NUMBER, _object(EVENT)]}),
         },
     }

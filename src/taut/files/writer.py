@@ -9,10 +9,25 @@ import numpy as np
 import sympy as sp
 
 from taut.errors import FileError
-from taut.files import toml
+from taut.fields.beam import Beam
+from taut.fields.beams import Beams
+from taut.files import beams, toml
 from taut.files.kinds import unwritten
 from taut.files.model import Model
-from taut.files.schema import DRAWING, EVENT, FLOW, PLAIN, RUN, START, SYSTEM, VERBS, Table
+from taut.files.schema import (
+    ALONE,
+    BEAM_RUN,
+    BEAM_START,
+    DRAWING,
+    EVENT,
+    FLOW,
+    PLAIN,
+    RUN,
+    START,
+    SYSTEM,
+    VERBS,
+    Table,
+)
 from taut.march.events import watched
 from taut.model import Drawing, Flow, Mechanism, System
 from taut.model.mechanism.looks import hexadecimal
@@ -34,11 +49,21 @@ def text_of(model: Model) -> str:
         held = held.mechanism
     if isinstance(held, System) and held.flow is not None:
         held = held.flow
+    if isinstance(held, Beams):
+        raise FileError(
+            "several beams cannot be written",
+            expected="one taut.Beam, or beams that are parts of a taut.Mechanism",
+            received=repr(held),
+            remedy="m.beam(…) for each of them, and m.fixed(…) where they meet",
+        )
     title = model.title or model.name
     head = f"title = {toml.text(title)}\n" if title else ""
     if isinstance(held, Mechanism):
-        head += _gravity(held)
+        head += _gravity(held.gravity)
         body = "".join(_told(held))
+    elif isinstance(held, Beam):
+        head += _gravity(held.gravity)
+        body = _beam(held)
     else:
         head += _parameters(model, held)
         body = _system(held) if isinstance(held, System) else _flow(held)
@@ -61,15 +86,17 @@ def _table(table: Table, given: Mapping[str, Any]) -> dict[str, str]:
 # ---- mechanisms --------------------------------------------------------------------------------
 
 
-def _gravity(mechanism: Mechanism) -> str:
-    if not mechanism.gravity.any():
+def _gravity(gravity: np.ndarray | None) -> str:
+    if gravity is None or not gravity.any():
         return ""
-    return f"gravity = {toml.array(map(toml.number, mechanism.gravity.tolist()))}\n"
+    return f"gravity = {toml.array(map(toml.number, gravity.tolist()))}\n"
 
 
 def _told(mechanism: Mechanism) -> Iterator[str]:
-    parts = {name for name, part in mechanism.parts.items() if part.shape is not NUMBER}
-    made = [*parts, *mechanism.joints, *mechanism.forces]
+    made = [name for name, part in mechanism.parts.items() if part.shape is not NUMBER]
+    made += [*mechanism.beams, *mechanism.joints, *mechanism.forces]
+    own = {x for beam in mechanism.beams.values() for x in beam.made}  # which it makes by itself
+    made = [name for name in made if name not in own]
     strange = [x.name for x in mechanism.record.values() if x.verb not in SECTIONS]
     strange += [x for x in made if x not in mechanism.record]
     if strange:
@@ -83,6 +110,9 @@ def _told(mechanism: Mechanism) -> Iterator[str]:
             continue
         section = SECTIONS[told.verb]
         given = {key: x for key, x in told.arguments.items() if x is not None}
+        if told.verb == "beam":
+            moving = {key: x for key, x in given.items() if key in ("velocity", "angular_velocity")}
+            given = beams.told(mechanism.beams[told.name].beam) | moving
         if isinstance(given.get("colour"), list):
             given["colour"] = hexadecimal(told.name, given["colour"])
         if section in PLAIN:
@@ -95,6 +125,13 @@ def _told(mechanism: Mechanism) -> Iterator[str]:
         if not np.array_equal(frame.rotation, frame.part.rotation):
             given["rotation"] = frame.rotation.tolist()
         yield toml.section(["frames", name], _table(PLAIN["frames"][1], given))
+
+
+def _beam(beam: Beam) -> str:
+    given = beams.told(beam)
+    if any(end.kind != "free" for end in beam.ends):
+        given["ends"] = beam.ends
+    return toml.section(["beam"], _table(ALONE, given))
 
 
 # ---- systems and flows -------------------------------------------------------------------------
@@ -181,6 +218,11 @@ def _drawing(drawing: Drawing | None) -> str:
 
 
 def _start(model: Model) -> str:
+    if isinstance(model.model, Beam):
+        names = {"strain": "strain0", "v": "v0", "momentum": "momentum0", "t": "t0"}
+        held = {key: model.settings.get(name) for key, name in names.items()}
+        rows = {key: np.asarray(x, float).tolist() for key, x in held.items() if x is not None}
+        return toml.section(["start"], _table(BEAM_START, rows)) if rows else ""
     given = {key[0]: model.settings[key] for key in ("q0", "v0", "p0", "t0")
              if model.settings.get(key) is not None}  # fmt: skip
     if not given:
@@ -205,11 +247,12 @@ def _state(model: Model, key: str, value: Any) -> Any:
 
 
 def _run(model: Model) -> str:
-    given = {key: model.settings[key] for key in RUN.keys if key in model.settings}
+    known = BEAM_RUN if isinstance(model.model, Beam) else RUN
+    given = {key: model.settings[key] for key in known.keys if key in model.settings}
     laws = given.get("laws")
     if laws is not None and not isinstance(laws, str):
         given["laws"] = _laws(model.system, laws)
-    return toml.section(["run"], _table(RUN, given)) if given else ""
+    return toml.section(["run"], _table(known, given)) if given else ""
 
 
 def _laws(system: System, laws: Any) -> dict[str, sp.Expr]:

@@ -200,6 +200,7 @@ class Local:
                 "mean_velocity": lambda: ca.substitute(e, q, middle[0]),
             }
         if self.term.kind == "force":
+            e = -grad(v) if self.term.dissipates else e
             return {
                 "force": lambda: e,
                 "power": lambda: ca.dot(e, v),

@@ -9,8 +9,8 @@ of G obey
 with motions e^{st}.  Without dampers and other forces f, K is symmetric and s = ±iω.
 
 Rest itself is U_q + Gᵀλ = 0 with g = 0: Newton's method in x on the constraints, along directions
-in which the energy falls.  Mechanisms with beams, and large ones, have a road of their own: see
-`resting`.
+in which the energy falls, and on from where it would fall further.  Mechanisms with beams, and
+large ones, have a road of their own: see `resting`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ import numpy as np
 from taut.errors import InputError, ModelError, NoEquilibrium
 from taut.kernel.compile import workshop
 from taut.march.project import _metric, _null_space, independent, nearest, tangent
-from taut.march.resting import Resting
+from taut.march.resting import EVEN, Resting
+from taut.march.settling import lower, settled
 from taut.text import Sheet, counted
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ class Assembly(Sheet):
     moved : dict part → float
         How far the centres of mass were moved.
     stable : bool or None
-        Of a rest: whether no small motion grows; None where that was not asked.
+        Of a rest: whether no small motion grows; None where that was not asked, and for forces
+        without a potential.
     """
 
     mechanism: Mechanism = field(repr=False)
@@ -215,19 +217,14 @@ def _dense(matrix: Any) -> np.ndarray:
     return np.asarray(matrix.todense() if hasattr(matrix, "todense") else matrix)
 
 
-def rest(mechanism: Mechanism, q0: Any = None) -> Assembly:
+def rest(mechanism: Mechanism, q0: Any = None, stable: bool = True) -> Assembly:
     """Where a mechanism is at rest; see `Mechanism.equilibrium`."""
     begun = assemble(mechanism, q0, np.zeros(mechanism.size))
     system = begun.system
-    q, stable = _balanced(mechanism, system, begun.q)
-    if q is None or (stable is False and system.n <= SMALL):
-        _check_size(system)
-        energy = _Energy(workshop(system).mechanics, system.values(), 0.0)
-        try:
-            q, stable = _lowest(energy, begun.q), None
-        except NoEquilibrium:
-            if q is None:
-                raise
+    if _apart(mechanism, system):
+        q, steady = _balanced(mechanism, system, begun.q, stable)
+    else:
+        q, steady = _lowest(_energy(system), begun.q, stable)
     v = np.zeros(system.n)
     return Assembly(
         mechanism, system, q, v, begun.freedom, begun.redundant,
@@ -235,8 +232,13 @@ def rest(mechanism: Mechanism, q0: Any = None) -> Assembly:
             part.name: float(np.linalg.norm((q - begun.q)[part.first : part.first + 3]))
             for part in mechanism.parts.values()
         },
-        stable,
+        steady,
     )  # fmt: skip
+
+
+def _energy(system: System) -> _Energy:
+    _check_size(system)
+    return _Energy(workshop(system).mechanics, system.values(), 0.0)
 
 
 def _apart(mechanism: Mechanism, system: System) -> bool:
@@ -245,32 +247,34 @@ def _apart(mechanism: Mechanism, system: System) -> bool:
 
 
 def _balanced(
-    mechanism: Mechanism, system: System, q: np.ndarray
-) -> tuple[np.ndarray | None, bool | None]:
+    mechanism: Mechanism, system: System, q: np.ndarray, stable: bool
+) -> tuple[np.ndarray, bool | None]:
     """Rest by loads that come on little by little, and whether it is stable.
 
-    None where going downhill may do better.  That is tried with small mechanisms only: along the
-    bent valley of a beam it takes too long.
+    Where that leads nowhere, small mechanisms go downhill: along the bent valley of a beam it takes
+    too long.
     """
-    if not _apart(mechanism, system):
-        return None, None
     found = Resting(mechanism, workshop(system).mechanics, system.values())
     there = found.balance(q)
-    if there is not None:
-        return there, found.steady(there)
-    if system.n <= SMALL:
-        return None, None
-    raise NoEquilibrium(
-        "no rest was found",
-        load_factor=found.reached,
-        expected="a configuration in which all forces are in balance",
-        received=f"balance up to {found.reached:.3g} of the forces at the start",
-        remedy="begin nearer to it with q0=…, or let it come to rest: simulate it with dampers",
-    )
+    if there is None and system.n <= SMALL:
+        return _lowest(_energy(system), q, stable)
+    if there is None:
+        raise NoEquilibrium(
+            "no rest was found",
+            load_factor=found.reached,
+            expected="a configuration in which all forces are in balance",
+            received=f"balance up to {found.reached:.3g} of the forces at the start",
+            remedy="begin nearer to it with q0=…, or let it come to rest: simulate it with dampers",
+        )
+    steady = found.steady(there)
+    if stable and not steady and found.has_potential(found.matrices(there)[0]):
+        further = settled(found, there)
+        there, steady = (there, False) if further is None else (further, True)
+    return there, steady
 
 
-def _lowest(energy: _Energy, q: np.ndarray) -> np.ndarray:
-    """Rest by going downhill."""
+def _lowest(energy: _Energy, q: np.ndarray, stable: bool) -> tuple[np.ndarray, bool | None]:
+    """Rest by going downhill, on from where it is not stable, and whether it is."""
     largest = 1e-300
     for _ in range(ITERATIONS):
         directions = energy.free(q)
@@ -278,23 +282,44 @@ def _lowest(energy: _Energy, q: np.ndarray) -> np.ndarray:
         largest = max(
             largest, float(np.linalg.norm(np.abs(directions).T @ np.abs(energy.slope(q))))
         )
-        if np.linalg.norm(slope) <= STILL * largest:
-            break
+        still = bool(np.linalg.norm(slope) <= STILL * largest)
         matrix = directions.T @ energy.bend(q, energy.multipliers(q)) @ directions
+        skew = np.abs(matrix - matrix.T).max(initial=0.0)
+        even = bool(skew <= EVEN * np.abs(matrix).max(initial=0.0))
         matrix = (matrix + matrix.T) / 2
-        there = _downhill(energy, q, directions, matrix, slope)
+        there = q if still else _downhill(energy, q, directions, matrix, slope)
         near, q = np.abs(there - q).max() <= CLOSE * np.abs(q).max(), there
-        if near and np.linalg.norm(slope) <= SOFT * largest:
-            break  # as close as rounding lets it come
-    else:
-        raise NoEquilibrium(
-            "no rest was found",
-            load_factor=1.0,
-            expected="a configuration in which all forces are in balance",
-            received=f"{np.linalg.norm(slope):.2g} left of {largest:.2g}",
-            remedy="begin nearer to it with q0=…; without something that holds it, nothing rests",
-        )
-    return q
+        if still or (near and np.linalg.norm(slope) <= SOFT * largest):  # as rounding lets it come
+            steady = _steady(matrix) if even else None
+            aside = (
+                None if steady or not (stable and even) else _aside(energy, q, directions, matrix)
+            )
+            if aside is None:
+                return q, steady
+            q = aside
+    raise NoEquilibrium(
+        "no rest was found",
+        load_factor=1.0,
+        expected="a configuration in which all forces are in balance",
+        received=f"{np.linalg.norm(slope):.2g} left of {largest:.2g}",
+        remedy="begin nearer to it with q0=…; without something that holds it, nothing rests",
+    )
+
+
+def _steady(matrix: np.ndarray) -> bool:
+    """Whether no small motion grows."""
+    values = np.linalg.eigvalsh(matrix)
+    return bool(np.all(values >= -SOFT * np.abs(values).max(initial=0.0)))
+
+
+def _aside(energy, q, directions, matrix) -> np.ndarray | None:
+    """A little along the motion that grows fastest, to the side on which the energy falls more.
+
+    Where both are alike, to that on which its largest entry grows; None if it falls on neither.
+    """
+    motion = directions @ np.linalg.eigh(matrix)[1][:, 0]
+    motion *= (float(np.abs(q).max()) or 1.0) / motion[np.argmax(np.abs(motion))]
+    return lower(lambda part: _onto(energy, q + part * motion), energy.value, q)
 
 
 def _downhill(energy, q, directions, matrix, slope) -> np.ndarray:

@@ -59,13 +59,8 @@ def simulate_field(
     else:
         if parameters:
             raise InputError("a beam has no parameters", expected="numbers in the beam itself")
-        mesh, named = model.mesh(), {}
-        strain = given("strain0", strain0, (mesh.nodes - 1, 6))
-        strain[~mesh.alive] = 0.0
-        pose = poses(mesh, strain)
-        mesh = held_at(mesh, pose)
-        strand = _strand_of(mesh, scheme)
-        momentum = _start_of_beam(mesh, strand, pose, momentum0, v0, project)
+        named = {}
+        mesh, strand, strain, momentum = started(model, scheme, strain0, momentum0, v0, project)
         limit = stable_step(mesh)
     chosen = _step(step, limit, duration, scheme, beams=mesh is not None)
     plan = Plan.of(t0, duration, chosen, every)
@@ -127,6 +122,19 @@ def _start_of_field(model: Field, strand: Strand, strain0, momentum0, v0):
         if end == "clamped":
             momentum[node] = 0.0
     return given("strain0", strain0, (len(model.middles), model.size)), momentum
+
+
+def started(
+    model: Beam | Beams, scheme: Scheme, strain0: Any, momentum0: Any, v0: Any, project: bool
+) -> tuple[Mesh, Strand, np.ndarray, np.ndarray]:
+    """The mesh of beams where they begin, what computes it, and their strains and momenta."""
+    mesh = model.mesh()
+    strain = given("strain0", strain0, (mesh.nodes - 1, 6))
+    strain[~mesh.alive] = 0.0
+    pose = poses(mesh, strain)
+    mesh = held_at(mesh, pose)
+    strand = _strand_of(mesh, scheme)
+    return mesh, strand, strain, _start_of_beam(mesh, strand, pose, momentum0, v0, project)
 
 
 def _start_of_beam(mesh: Mesh, strand: Strand, pose, momentum0, v0, project) -> np.ndarray:

@@ -19,20 +19,18 @@ import numpy as np
 from taut.errors import InputError
 from taut.kernel.compile import workshop
 from taut.march.assemble import Assembly, _apart, _coordinates, _Energy, rest
-from taut.march.resting import Resting
-from taut.text import Sheet
+from taut.march.modes import SmallMotions, turned
+from taut.march.resting import EVEN, GROWS, Resting, roots as roots_of
 
 if TYPE_CHECKING:
     from taut.model.mechanism import Mechanism
 
 SOFT = 1e-9  # of the largest ω²: no stiffness
 IDLE = 1e-6  # of the largest |s|: a root that is zero, twice perhaps
-EVEN = 1e-10  # of the largest entry: what rounding makes of a zero
-GROWS = 1e-9  # Re s over the largest |s|
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MechanismModes(Sheet):
+class MechanismModes(SmallMotions):
     """Small motions e^{st} of a mechanism about a rest, the slowest first.
 
     Attributes
@@ -50,27 +48,6 @@ class MechanismModes(Sheet):
     head: ClassVar[bool] = True
 
     @property
-    def frequencies(self) -> np.ndarray:
-        """ω = |Im s| in radians per unit of time; zero of motions that do not swing."""
-        return np.abs(np.imag(self.eigenvalues))
-
-    @property
-    def hertz(self) -> np.ndarray:
-        """ω/2π."""
-        return self.frequencies / (2 * np.pi)
-
-    @property
-    def rates(self) -> np.ndarray:
-        """Re s: negative of motions that decay, positive of those that grow."""
-        return np.real(self.eigenvalues)
-
-    @property
-    def damping_ratios(self) -> np.ndarray:
-        """−Re s/|s|: one of motions that creep back, zero of those without stiffness."""
-        size = np.abs(self.eigenvalues)
-        return np.divide(-self.rates, size, out=np.zeros(len(self)), where=size > 0)
-
-    @property
     def squares(self) -> np.ndarray:
         """−Re s²; where nothing damps ω², negative of motions that grow."""
         return -np.real(self.eigenvalues**2)
@@ -79,9 +56,6 @@ class MechanismModes(Sheet):
     def stable(self) -> bool:
         """Whether no motion grows."""
         return not np.any(self.rates > GROWS * np.abs(self.eigenvalues).max(initial=0.0))
-
-    def __len__(self) -> int:
-        return len(self.eigenvalues)
 
     def title(self) -> str:
         """One line."""
@@ -113,10 +87,8 @@ def mechanism_modes(mechanism: Mechanism, at: Any = None, count: int = 10) -> Me
     system = mechanism.system()
     mechanics, par = workshop(system).mechanics, system.values()
     if _apart(mechanism, system):
-        resting = Resting(mechanism, mechanics, par)
-        resting.check_quiet(q)
-        squares, shapes = resting.modes(q, count)
-        return MechanismModes(mechanism, _roots(squares), shapes.T)
+        found, shapes = Resting(mechanism, mechanics, par).modes(q, count)
+        return MechanismModes(mechanism, found, turned(shapes).T)
     energy = _Energy(mechanics, par, 0.0)
     directions = energy.free(q)
     stiff = directions.T @ energy.bend(q, energy.multipliers(q)) @ directions
@@ -134,12 +106,7 @@ def _swinging(stiff: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Without damping: s = iω, or the positive root of a motion that grows."""
     squares, x = np.linalg.eigh(stiff)
     squares = np.where(np.abs(squares) <= SOFT * np.abs(squares).max(initial=1e-300), 0.0, squares)
-    return _roots(squares), x
-
-
-def _roots(squares: np.ndarray) -> np.ndarray:
-    """The s of ω² = −s²."""
-    return np.where(squares < 0, 1, 1j) * np.sqrt(np.abs(squares))
+    return roots_of(squares), x
 
 
 def _damped(stiff: np.ndarray, drag: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -150,16 +117,8 @@ def _damped(stiff: np.ndarray, drag: np.ndarray) -> tuple[np.ndarray, np.ndarray
     idle = np.abs(roots) <= IDLE * largest
     roots = np.where(np.abs(np.imag(roots)) <= EVEN * largest, np.real(roots), roots)
     kept = np.flatnonzero(~idle & (np.imag(roots) >= 0))
-    x = _turned(x[:, kept] / np.linalg.norm(x[:, kept], axis=0))
+    x = turned(x[:, kept] / np.linalg.norm(x[:, kept], axis=0))
     _, sizes, rows = np.linalg.svd(stiff)
     still = rows[sizes <= SOFT * max(float(sizes[0]), largest**2)]
     roots = np.concatenate([np.zeros(len(still)), roots[kept]])
     return roots, np.hstack([still.T, x])
-
-
-def _turned(x: np.ndarray) -> np.ndarray:
-    """Shapes with a largest entry that is real and positive; real ones as real numbers."""
-    largest = x[np.argmax(np.abs(x), axis=0), np.arange(x.shape[1])]
-    x = x * (np.abs(largest) / largest)
-    plain = np.abs(np.imag(x)).max(initial=0) <= 1e-9 * np.abs(x).max(initial=0)
-    return np.real(x) if plain else x

@@ -29,8 +29,38 @@ KINDS = {"bending": (0, 2), "torsion": (1,), "stretch": (4,), "shear": (3, 5)}
 GROWS = 1e-6  # Re s over |s| of a motion that grows
 
 
+class SmallMotions(Sheet):
+    """Motions e^{st} by their s, of beams or of mechanisms."""
+
+    eigenvalues: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.eigenvalues)
+
+    @property
+    def frequencies(self) -> np.ndarray:
+        """ω = |Im s|, in radians per unit of time; zero of motions that do not swing."""
+        return np.abs(np.imag(self.eigenvalues))
+
+    @property
+    def hertz(self) -> np.ndarray:
+        """ω/2π."""
+        return self.frequencies / (2 * np.pi)
+
+    @property
+    def rates(self) -> np.ndarray:
+        """Re s: negative of motions that decay, positive of those that grow."""
+        return np.real(self.eigenvalues)
+
+    @property
+    def damping_ratios(self) -> np.ndarray:
+        """−Re s/|s|: one of motions that creep back, zero of those without stiffness."""
+        size = np.abs(self.eigenvalues)
+        return np.divide(-self.rates, size, out=np.zeros(len(self)), where=size > 0)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Modes(Sheet):
+class Modes(SmallMotions):
     """Natural motions e^{st}, the slowest first.
 
     Attributes
@@ -50,30 +80,6 @@ class Modes(Sheet):
     shapes: np.ndarray = field(repr=False)
     rigid: int
     about: str
-
-    def __len__(self) -> int:
-        return len(self.eigenvalues)
-
-    @property
-    def frequencies(self) -> np.ndarray:
-        """ω = |Im s|, in radians per unit of time."""
-        return np.abs(np.imag(self.eigenvalues))
-
-    @property
-    def hertz(self) -> np.ndarray:
-        """ω/2π."""
-        return self.frequencies / (2 * np.pi)
-
-    @property
-    def rates(self) -> np.ndarray:
-        """Re s: negative of motions that decay, positive of those that grow."""
-        return np.real(self.eigenvalues)
-
-    @property
-    def damping_ratios(self) -> np.ndarray:
-        """−Re s/|s|; zero of rigid motions."""
-        size = np.abs(self.eigenvalues)
-        return np.divide(-self.rates, size, out=np.zeros(len(self)), where=size > 0)
 
     @property
     def displacements(self) -> np.ndarray:
@@ -204,7 +210,7 @@ def _solved(
         found, z = general(matrix, mass, max(count, idle), unit)
     order = np.argsort(np.abs(found), kind="stable")[idle:]
     found, z = np.append(np.zeros(idle), found[order])[:count], z[:, order]
-    z = _turned(z / np.sqrt(np.real(np.einsum("ia,ia->a", z.conj(), mass @ z))))
+    z = turned(z / np.sqrt(np.real(np.einsum("ia,ia->a", z.conj(), mass @ z))))
     gauge = gauge / even.diagonal()
     still = np.linalg.solve(np.linalg.cholesky(gauge @ (mass @ gauge.T)), gauge)
     z = even @ np.hstack([still.T, z])[:, :count]
@@ -212,7 +218,7 @@ def _solved(
     return Modes(mesh, state, found, shapes, min(idle, count), about)
 
 
-def _turned(z: np.ndarray) -> np.ndarray:
+def turned(z: np.ndarray) -> np.ndarray:
     """Shapes with a largest entry that is real and positive; real ones as real numbers."""
     largest = z[np.argmax(np.abs(z), axis=0), np.arange(z.shape[1])]
     z = z * (np.abs(largest) / largest)

@@ -30,8 +30,9 @@ def view(run: Trajectory, name: str) -> PartView | BeamView | JointView | FrameV
     mechanism = run.system.mechanism
     if mechanism is None:
         raise TypeError("only runs of a taut.Mechanism have parts by name; slice run.q[:, i]")
-    if name in mechanism.parts:
-        return PartView(run, mechanism.parts[name])
+    part = mechanism.parts.get(name) or mechanism.ends.get(name)
+    if part is not None:
+        return PartView(run, part)
     if name in mechanism.beams:
         from taut.march.beam_parts import BeamView
 

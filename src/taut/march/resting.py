@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from taut.errors import InputError, TautError
+from taut.errors import TautError
 from taut.march.limits import definite
 from taut.march.project import nearest
-from taut.march.spectrum import symmetric
+from taut.march.spectrum import damped, general, symmetric
 from taut.march.tangents import Tangents
 
 if TYPE_CHECKING:
@@ -41,6 +41,9 @@ MET = 1e-14  # by constraints of a configuration that is as good as can be
 CLOSE = 1e-13  # of the coordinates: a step that changes nothing
 SOFT = 1e-9  # of the largest stiffness: none
 GROWING = 1e-13  # of it: what rounding may take for a motion that grows
+GROWS = 1e-9  # Re s over the largest |s|
+SLOWEST = 20  # motions that are looked at where forces have no potential
+EVEN = 1e-10  # of the largest stiffness: what is not symmetric
 
 
 class Resting:
@@ -51,6 +54,10 @@ class Resting:
         self.rest = np.zeros(mechanics.n)
         self.still = {"v": self.rest, "p": self.rest}
         self.reached = 0.0  # part of the loads
+
+    def energy(self, q: np.ndarray) -> float:
+        """U."""
+        return float(self.mechanics.energy(q, self.rest, self.rest, self.t, self.par))
 
     def forces(self, q: np.ndarray) -> np.ndarray:
         """U_q − f."""
@@ -94,7 +101,7 @@ class Resting:
         done, part = 0.0, 1.0
         while done < 1.0:
             part = min(part, 1.0 - done)
-            there = self._newton(q, (1.0 - done - part) * begun, first)
+            there = self.newton(q, (1.0 - done - part) * begun, first)
             if there is None:
                 part /= 4
                 if part < SMALLEST:
@@ -104,7 +111,7 @@ class Resting:
             self.reached = done
         return q
 
-    def _newton(self, q: np.ndarray, load: np.ndarray, first: np.ndarray) -> np.ndarray | None:
+    def newton(self, q: np.ndarray, load: np.ndarray, first: np.ndarray) -> np.ndarray | None:
         """Newton's method for r(q) = `load`, which acts at `first`; None without convergence."""
         largest = 1e-300
         for _ in range(ITERATIONS):
@@ -148,23 +155,57 @@ class Resting:
             return np.full(len(left), np.nan)
 
     def steady(self, q: np.ndarray) -> bool:
-        """Whether no small motion grows: K, and a little of M, are positive definite."""
+        """Whether no small motion grows: K, and a little of M, are positive definite.
+
+        Where K is not symmetric, by the slowest motions.
+        """
         k, m = self.matrices(q)
         if not k.shape[0]:
             return True
+        if not self.has_potential(k):
+            found = self.modes(q, SLOWEST)[0]
+            return not np.any(np.real(found) > GROWS * np.abs(found).max())
         slow = GROWING * float(np.max(k.diagonal() / m.diagonal()))
-        triplets = [(x.data, x.row, x.col) for x in (-k.tocoo(), m.tocoo())]
+        triplets = [(x.data, x.row, x.col) for x in (-even(k).tocoo(), m.tocoo())]
         return definite(k.shape[0], *triplets)(slow)
+
+    def has_potential(self, k: Any) -> bool:
+        """Whether all forces have a potential: whether their stiffness is symmetric."""
+        return np.abs((k - k.T).data).max(initial=0.0) <= EVEN * np.abs(k.diagonal()).max()
+
+    def lowest(self, q: np.ndarray) -> tuple[float, np.ndarray]:
+        """The lowest eigenvalue of K in the metric of masses, and its x; zero if it is none."""
+        k, m, scale = self._scaled(q)
+        fastest = float(np.abs(k.diagonal()).max())
+        squares, z = symmetric(even(k), m, 1, 1e-9 * max(fastest, 1e-300))
+        found = 0.0 if abs(squares[0]) <= GROWING * fastest else float(squares[0])
+        return found, scale @ z[:, 0]
+
+    def _scaled(self, q: np.ndarray) -> tuple[Any, Any, Any]:
+        """K and M_B with ones on the diagonal of M_B, and how x is scaled for that."""
+        from scipy.sparse import csc_matrix, diags
+
+        k, m = self.matrices(q)
+        scale = diags(1 / np.sqrt(m.diagonal()))
+        return csc_matrix(scale @ k @ scale), csc_matrix(scale @ m @ scale), scale
 
     # ---- modes ---------------------------------------------------------------------------------
 
     def matrices(self, q: np.ndarray) -> tuple[Any, Any]:
-        """K (its symmetric part) and M_B, sparse."""
+        """K and M_B, sparse."""
         from scipy.sparse import csc_matrix
 
         basis = self.tangents(q).basis
         k = csc_matrix(basis.T @ self.stiffness(q)[0] @ basis)
-        return csc_matrix((k + k.T) / 2), csc_matrix(basis.T @ self.mass(q) @ basis)
+        return k, csc_matrix(basis.T @ self.mass(q) @ basis)
+
+    def drag(self, q: np.ndarray) -> Any:
+        """D = −f_v, sparse."""
+        from scipy.sparse import csc_matrix
+
+        basis = self.tangents(q).basis
+        slope = self.mechanics.derivative("force", "v", self.t, self.par, q=q, **self.still)
+        return csc_matrix(basis.T @ -slope @ basis)
 
     def mass(self, q: np.ndarray) -> Any:
         """M, sparse."""
@@ -172,27 +213,40 @@ class Resting:
         state = {"q": q, "v": self.rest, "p": self.rest}
         return -self.mechanics.derivative("respond", by, self.t, self.par, **state)
 
-    def check_quiet(self, q: np.ndarray) -> None:
-        """An error for dampers and other forces that depend on velocities."""
-        drag = self.mechanics.derivative("force", "v", self.t, self.par, q=q, **self.still)
-        if drag.nnz and np.any(drag.data):
-            raise InputError(
-                "modes of a mechanism with beams, or of a large one, are without damping",
-                expected="forces that do not depend on velocities",
-                remedy="leave the dampers out, and simulate to see how motions decay",
-            )
-
     def modes(self, q: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """(ω², changes of the coordinates) of the slowest motions, shapes (k,), (n, k)."""
-        from scipy.sparse import csc_matrix, diags
-
-        k, m = self.matrices(q)
-        if not k.shape[0]:
+        """(s, changes of the coordinates) of the slowest motions, shapes (k,), (n, k)."""
+        if not self.tangents(q).basis.shape[1]:
             return np.zeros(0), np.zeros((self.mechanics.n, 0))
-        even = diags(1 / np.sqrt(m.diagonal()))
-        k, m = csc_matrix(even @ k @ even), csc_matrix(even @ m @ even)
+        k, m, scale = self._scaled(q)
+        d = scale @ self.drag(q) @ scale
         fastest = float(np.abs(k.diagonal()).max())
-        squares, x = symmetric(k, m, count, 1e-9 * max(fastest, 1e-300))
-        x = x / np.sqrt(np.einsum("ia,ia->a", x, m @ x))
-        squares = np.where(np.abs(squares) <= 1e-13 * fastest, 0.0, squares)
-        return squares, self.tangents(q).basis @ (even @ x)
+        unit = 1e-9 * max(fastest, 1e-300)
+        squares, z = symmetric(even(k), m, count, unit)
+        still = np.abs(squares) <= 1e-13 * fastest
+        squares = np.where(still, 0.0, squares)
+        drags = np.abs(d.data).max(initial=0.0)
+        if drags > 0:
+            held = z[:, still].T @ (d @ z[:, still])
+            once = int(np.linalg.matrix_rank(held, tol=SOFT * drags)) if held.size else 0
+            idle = int(still.sum()) - once
+            s, z = damped(k, d, m, count, unit, idle, once)
+            s[: idle + once] = 0.0
+        elif not self.has_potential(k):
+            s, z = general(k, m, count, unit)
+        else:
+            s = roots(squares)
+        grows = np.real(s) > GROWS * np.abs(s).max(initial=0.0)
+        order = np.lexsort((np.abs(s), ~grows))
+        s, z = s[order], z[:, order]
+        z = z / np.sqrt(np.real(np.einsum("ia,ia->a", z.conj(), m @ z)))
+        return s, self.tangents(q).basis @ (scale @ z)
+
+
+def roots(squares: np.ndarray) -> np.ndarray:
+    """The s of ω² = −s²: iω, or the positive one of a motion that grows."""
+    return np.where(squares < 0, 1, 1j) * np.sqrt(np.abs(squares))
+
+
+def even(k: Any) -> Any:
+    """The symmetric part."""
+    return ((k + k.T) / 2).tocsc()

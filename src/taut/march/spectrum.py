@@ -81,23 +81,23 @@ def _real(values: np.ndarray) -> np.ndarray:
 
 
 def damped(
-    k: Any, d: Any, m: Any, count: int, unit: float, idle: int
+    k: Any, d: Any, m: Any, count: int, unit: float, idle: int, once: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
     """(s, z) of (s²M + sD + K) z = 0 with the smallest |s|, one of each conjugate pair.
 
-    `idle` is the number of motions with K z = D z = 0, each of which has s = 0 twice: they come
-    first, once.
+    `idle` is the number of motions with K z = D z = 0, each of which has s = 0 twice, `once` that
+    of those with K z = 0 alone: they come first, each once.
     """
     n = k.shape[0]
-    wanted = 2 * (count + idle) + SPARE
+    zeros, wanted = 2 * idle + once, 2 * (count + idle + once) + SPARE
     if n <= SMALL // 2 or 2 * wanted > n:
         values, vectors = _dense_damped(k, d, m)
     else:
         values, vectors = _sparse_damped(k, d, m, wanted, np.sqrt(unit))
     order = np.argsort(np.abs(values))
     values, vectors = _real(values[order]), vectors[:, order]
-    kept = 2 * idle + np.flatnonzero(np.imag(values[2 * idle :]) >= 0)
-    kept = np.concatenate([np.arange(idle), kept])[:count]
+    kept = zeros + np.flatnonzero(np.imag(values[zeros:]) >= 0)
+    kept = np.concatenate([np.arange(idle + once), kept])[:count]
     return values[kept].astype(complex), vectors[:n, kept]
 
 

@@ -123,18 +123,7 @@ def _digest(data: Any) -> str:
 
 
 def load(path: str | Path) -> Any:
-    """The `xarray.Dataset` of a saved run.
-
-    Examples
-    --------
-    >>> import taut, tempfile
-    >>> x, = taut.coordinates("x,")
-    >>> run = taut.simulate(taut.System([x], mass=[1], potential=x**2/2),
-    ...                     q0=[1], v0=[0], duration=1, step=0.1)
-    >>> path = run.save(tempfile.mkdtemp() + "/run.zarr")
-    >>> bool((taut.load(path).q.values == run.q).all())
-    True
-    """
+    """The `xarray.Dataset` of a saved run; see `taut.load`."""
     import xarray
 
     path = Path(path)

@@ -63,10 +63,12 @@ def _by_type(terms: tuple[Term, ...]) -> list[Row]:
     rows += [
         (rf"f_{{{latex(q)}}}", rf"{brief(e)}\quad({tex(counted(x.instances, 'time'))})")
         for x in terms
-        if x.kind == "force"
+        if x.kind == "force" and not x.dissipates
         for q, e in zip(x.coordinates, x.expressions, strict=True)
         if e != 0
     ]
+    sums = [_sum(x) for x in terms if x.dissipates]
+    rows += [("R" if i == 0 else "", x) for i, x in enumerate(_plus(sums))]
     return _cut(rows)
 
 

@@ -6,7 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -460,7 +460,7 @@ class System:
             digest.update(repr(sorted(self.controlled)).encode())
         for x in self.terms:
             local = (x.kind, x.coordinates, x.rates, x.constants, x.expressions)
-            digest.update(sp.srepr(local).encode())
+            digest.update((_text(local) + " dissipates" * x.dissipates).encode())
             digest.update(x.indices.tobytes())
             digest.update(x.values.tobytes())
         return digest.hexdigest()
@@ -523,7 +523,7 @@ class System:
         for x in self.terms:
             if x.kind == "force":
                 flat = x.indices.ravel()
-                for i, f in zip(flat, self._expanded(x), strict=True):
+                for i, f in zip(flat, self._expanded(x, x.forces), strict=True):
                     total[i] += f
         return tuple(total)
 
@@ -532,7 +532,8 @@ class System:
         """L(q, q̇, t), or H(q, p, t) for a system given by its Hamiltonian."""
         return sp.Add(*(e for x in self.terms if x.kind == self.form for e in self._expanded(x)))
 
-    def _expanded(self, term: Term) -> list[sp.Expr]:
+    def _expanded(self, term: Term, expressions: Sequence[sp.Expr] = ()) -> list[sp.Expr]:
+        """The expressions of all instances (or others in the same symbols) in our symbols."""
         rates = self.momenta if term.kind == "hamiltonian" else self.velocities
         found = []
         for row, constants in zip(term.indices, term.values, strict=True):
@@ -541,7 +542,7 @@ class System:
             }
             table |= {s: rates[i] for s, i in zip(term.rates, row, strict=False)}
             table |= {s: sp.Float(x) for s, x in zip(term.constants, constants, strict=True)}
-            found += [e.xreplace(table) for e in term.expressions]
+            found += [e.xreplace(table) for e in expressions or term.expressions]
         return found
 
     def equations(self) -> Equations:
@@ -562,6 +563,9 @@ class System:
                 counted(self.n - self.c, "degree of freedom", "degrees of freedom"),
             )
         )
+
+
+_text = lru_cache(maxsize=64)(sp.srepr)  # terms of beams are long, and the same in all mechanisms
 
 
 def _named(constraints: Sequence[Any] | Mapping[str, Any]) -> tuple[list[str], Sequence[Any]]:

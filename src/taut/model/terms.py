@@ -43,6 +43,8 @@ class Term:
     values : array_like, shape (I, len(constants)), optional
     names : sequence of str, optional
         Names of the constraints, I·m of them, instance by instance.
+    dissipates : bool
+        Of a force: its one expression is Rayleigh's function R(q, q̇), and it is −∂R/∂q̇.
     """
 
     kind: Kind
@@ -53,6 +55,7 @@ class Term:
     constants: tuple[sp.Symbol, ...] = ()
     values: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     names: tuple[str, ...] = ()
+    dissipates: bool = False
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -97,6 +100,10 @@ class Term:
     def _check(self) -> None:
         k, instances = len(self.coordinates), len(self.indices)
         wanted = {"lagrangian": 1, "hamiltonian": 1, "flow": k, "force": k}.get(self.kind)
+        if self.dissipates:
+            wanted = 1
+            if self.kind != "force" or not self.rates:
+                raise ModelError("what dissipates is a force that depends on rates")
         if wanted is not None and len(self.expressions) != wanted:
             raise ModelError(
                 f"a {self.kind} term has the wrong number of expressions",
@@ -117,6 +124,13 @@ class Term:
             raise ModelError("an instance of a term uses a coordinate twice")
         if not np.all(np.isfinite(self.values)):
             raise ModelError("the constants of a term are not finite")
+
+    @property
+    def forces(self) -> tuple[sp.Expr, ...]:
+        """Of a force: one expression per local coordinate."""
+        if self.dissipates:
+            return tuple(-self.expressions[0].diff(rate) for rate in self.rates)
+        return self.expressions
 
     @property
     def instances(self) -> int:

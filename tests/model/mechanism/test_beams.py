@@ -85,7 +85,7 @@ def coupled():
     ("given", "says"),
     [
         ({"ends": ("clamped", "free")}, "held already"),
-        ({"damping": 0.1}, "damped inside"),
+        ({"damping": -0.1}, "negative"),
         ({"gravity": (0, 0, -9)}, "gravity of its own"),
         ({"inertia": anisotropic(), "stiffness": np.ones(6)}, "depends on the direction"),
         ({"inertia": coupled(), "stiffness": np.ones(6)}, "no centre of mass"),

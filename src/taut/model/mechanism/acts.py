@@ -297,7 +297,9 @@ class Acts(Relations):
             raise ModelError(f"{name} turns {held.name}, which does not turn", expected="a body")
         return self._loaded(name, held, torque, [], follower, every, torque=True)
 
-    def _loaded(self, name, part, given, values, follower: bool, every, torque: bool) -> Load:
+    def _loaded(
+        self, name, part, given, values, follower: bool, every, torque: bool, own=()
+    ) -> Load:
         if part is self.ground:
             raise ModelError(f"{name} acts on the ground", expected="a part that moves")
         channel = self._channel(name, given, every, ("_x", "_y", "_z"))
@@ -307,15 +309,16 @@ class Acts(Relations):
             raise ModelError(
                 f"{name} cannot be read", expected="three components", received=repr(given)[:80]
             )
-        read = channel.symbols if channel else tuple(self._read(e, name) for e in given)
+        symbols = [symbol for symbol, _ in own]
+        read = channel.symbols if channel else tuple(self._read(e, name, *symbols) for e in given)
         if follower:
             if not part.shape.turns:
                 raise ModelError(f"{name} follows a point, which has no axes")
             values = [*values, *(part.along(axis, f"force {name}") for axis in part.rotation.T)]
-        own = set(part.shape.names(part.name))
-        others = [x for x in self._used(read) if x[0].name not in own]
+        names = set(part.shape.names(part.name))
+        others = [x for x in self._used(read) if x[0].name not in names]
         flat = np.concatenate(values) if values else np.zeros(0)
-        made = Load(name, part, read, flat, torque, follower, tuple(others), channel)
+        made = Load(name, part, read, flat, torque, follower, tuple(others), channel, own)
         self.forces[name] = made
         return made
 

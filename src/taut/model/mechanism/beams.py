@@ -12,6 +12,7 @@ coordinates; joints, forces and views do not tell it from any other part.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -23,14 +24,17 @@ import sympy as sp
 from taut.errors import InputError, ModelError, number
 from taut.lie import SE3, SO3
 from taut.model.mechanism import parts
-from taut.model.mechanism.elements import Mount, mounted, piece
+from taut.model.mechanism.acts import Acts
+from taut.model.mechanism.elements import Mount, mounted, pieces
 from taut.model.mechanism.library import Piece
 from taut.model.mechanism.parts import Part
 from taut.model.mechanism.record import recorded
 from taut.model.mechanism.shapes import BODY, PLATE
+from taut.model.symbols import t as TIME
 
 EVEN = 1e-9  # of the mass: how far that of a node may differ between directions
 PLACE = sp.Symbol("s", real=True)  # along the beam, in distributed loads
+SHARE = sp.Symbol("w", positive=True)  # the length of a node's cell
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +52,9 @@ class BeamPart:
     spacing : float
     stiffness, reference : ndarray, shapes (edges, 6, 6), (edges, 6)
     pieces : list of Piece
-        Its strain energy.
+        Its strain energy, and what damps it.
+    loads : list of str
+        Forces that its loads are, by name.
     """
 
     name: str
@@ -59,6 +65,12 @@ class BeamPart:
     stiffness: np.ndarray
     reference: np.ndarray
     pieces: list[Piece]
+    loads: list[str]
+
+    @property
+    def made(self) -> set[str]:
+        """Names of what it brings into the mechanism."""
+        return {*(part.name for part in self.nodes), *self.loads}
 
     @property
     def root(self) -> Part:
@@ -146,12 +158,8 @@ class BeamPart:
         return f"<beam {self.name!r} of {len(self.nodes)} nodes>"
 
 
-class Flexible:
+class Flexible(Acts):
     """The verb by which beams are added; a part of `Mechanism`."""
-
-    gravity: np.ndarray
-    parts: dict[str, Part]
-    beams: dict[str, BeamPart]
 
     @recorded
     def beam(
@@ -168,7 +176,8 @@ class Flexible:
         Parameters
         ----------
         name : str
-            The nodes are called "name 0", "name 1", …
+            The nodes are called "name 0", "name 1", …, the first and the last of them also
+            "name root" and "name tip".
         beam : taut.Beam, optional
             What it is made of, and where it is; or give its parameters here: ``length``,
             ``section``, ``density``, ``young``, ``poisson``, ``nodes``, ``at``, ``frame``, ….
@@ -194,7 +203,7 @@ class Flexible:
         >>> m.system()
         System: 45 coordinates, 21 constraints, 24 degrees of freedom
         """
-        name = self._new(name)  # type: ignore[attr-defined]
+        name = self._new(name)
         beam = _beam(name, beam, made)
         self._check_beam(name, beam)
         mesh = beam.mesh()
@@ -205,23 +214,26 @@ class Flexible:
             _node(f"{name} {k}", inertia[k], mesh.pose[k], moving[k], turning[k])
             for k in range(mesh.nodes)
         ]
+        ends = {f"{name} root": made_of[0], f"{name} tip": made_of[-1]}
+        for own in (*ends, *(part.name for part in made_of)):
+            self._new(own)
         for part in made_of:
-            self._new(part.name)  # type: ignore[attr-defined]
-        for part in made_of:
-            self._added(part, {"beam": name})  # type: ignore[attr-defined]
+            self._added(part, {"beam": name})
         mounts = [mounted(part, place) for part, place in zip(made_of, places, strict=True)]
         terms = [
-            piece(
-                made_of[k], made_of[k + 1], (mounts[k], mounts[k + 1]), beam.spacing,
-                mesh.reference[k], mesh.stiffness[k],
-            )
+            term
             for k in range(mesh.nodes - 1)
+            for term in pieces(
+                made_of[k], made_of[k + 1], (mounts[k], mounts[k + 1]), beam.spacing,
+                mesh.reference[k], mesh.stiffness[k], beam.damping,
+            )
         ]  # fmt: skip
         kept = BeamPart(
             name, beam, tuple(made_of), tuple(mounts), beam.spacing, mesh.stiffness,
-            mesh.reference, terms,
+            mesh.reference, terms, [],
         )  # fmt: skip
         self.beams[name] = kept
+        self.ends |= ends
         self._laden(kept, mesh)
         return kept
 
@@ -234,13 +246,6 @@ class Flexible:
                 received=" and ".join(held),
                 remedy='ends=("free", "free"), and for a clamped root m.fixed(m.ground, '
                 f"{name}.root, at=…)",
-            )
-        if beam.damping:
-            raise ModelError(
-                f"{name} is damped inside",
-                expected="damping=0: beams in mechanisms are elastic",
-                received=beam.damping,
-                remedy="dampers and forces act on nodes: m.damper(…), m.force(…)",
             )
         if beam.gravity is not None and not np.array_equal(beam.gravity, self.gravity):
             raise ModelError(
@@ -257,20 +262,26 @@ class Flexible:
             chosen = range(mesh.nodes) if load.node is None else [load.node]
             for k in chosen:
                 share = float(mesh.weight[k]) if load.node is None else 1.0
-                here = {PLACE: sp.Float(mesh.s[k])}
-                given = [
-                    [share * e.xreplace(here) for e in part] for part in (load.force, load.moment)
-                ]
-                part, many = kept.nodes[k], many + 1
-                if any(e != 0 for e in given[0]):
-                    self.force(  # type: ignore[attr-defined]
-                        part, given[0], at=mesh.pose[k, :3, 3], follower=load.follower,
-                        name=f"{kept.name} force {many}",
-                    )  # fmt: skip
-                if any(e != 0 for e in given[1]):
-                    self.torque(  # type: ignore[attr-defined]
-                        part, given[1], follower=load.follower, name=f"{kept.name} torque {many}"
-                    )
+                here, many = {PLACE: sp.Float(mesh.s[k])}, many + 1
+                for what, given in (("force", load.force), ("torque", load.moment)):
+                    if any(share * e.xreplace(here) != 0 for e in given):
+                        kept.loads.append(f"{kept.name} {what} {many}")
+                        values = [] if what == "torque" else [mesh.pose[k, :3, 3]]
+                        own = ((SHARE, share), (PLACE, float(mesh.s[k])))
+                        self._node_load(kept, k, given, load.follower, values, own)
+
+    def _node_load(self, kept: BeamPart, k: int, given, follower: bool, places, own) -> None:
+        """A load on a node; where it depends on time, all nodes have it in the same symbols."""
+        name, part = kept.loads[-1], kept.nodes[k]
+        used = set().union(*(e.free_symbols for e in given))
+        if TIME in used:
+            own = tuple(x for x in own if x[0] is SHARE or x[0] in used)
+            given = [SHARE * e for e in given]
+        else:
+            (_, share), (_, s) = own
+            given, own = [share * e.xreplace({PLACE: sp.Float(s)}) for e in given], ()
+        values = [part.on(x, f"force {name}") for x in places]
+        self._loaded(name, part, given, values, follower, None, not places, own)
 
 
 def _beam(name: str, given: Any, made: dict[str, Any]) -> Any:
@@ -303,7 +314,9 @@ def _beam(name: str, given: Any, made: dict[str, Any]) -> Any:
             f"{name} is given twice", expected="a taut.Beam, or its parameters",
             received=", ".join(made),
         )  # fmt: skip
-    return given
+    taken = copy(given)  # what is added to it later is not in the mechanism
+    taken.loads, taken.bodies, taken.told = list(given.loads), list(given.bodies), list(given.told)
+    return taken
 
 
 def _moving(name: str, places: np.ndarray, velocity: Any, spin: Any) -> Sequence[np.ndarray]:

@@ -163,12 +163,12 @@ class Load:
         Components, in space or (follower) along the part's own axes.
     values : ndarray
         Constants of the place; none of a torque.
-    own : ndarray, shape (3, 3)
-        Of a follower: columns, the part's own axes among its directors.
     others : sequence of (Symbol, int, Symbol)
         Coordinates of other parts that the components depend on: symbol, number, rate.
     channel : Channel, optional
         The control that sets the components.
+    own : sequence of (Symbol, float)
+        Constants of the components, which loads of one law have each for itself.
     """
 
     name: str
@@ -179,6 +179,7 @@ class Load:
     follower: bool = False
     others: tuple[tuple[sp.Symbol, int, sp.Symbol], ...] = ()
     channel: Channel | None = None
+    own: tuple[tuple[sp.Symbol, float], ...] = ()
 
     def __repr__(self) -> str:
         return f"<{'torque' if self.torque else 'force'} {self.name!r} on {self.part.name}>"
@@ -186,7 +187,8 @@ class Load:
     @property
     def potential(self) -> bool:
         """Whether it is the gradient of F(t)·P."""
-        known = set().union(*(e.free_symbols for e in self.given)) <= {t}
+        known = {t, *(symbol for symbol, _ in self.own)}
+        known = set().union(*(e.free_symbols for e in self.given)) <= known
         return known and not self.torque and not self.follower
 
     @property
@@ -199,7 +201,7 @@ class Load:
         names = tuple(s.name for s, _, _ in self.others)
         key = ("load", self.part.shape.name, self.torque, self.follower, law, names)
         kind = "lagrangian" if self.potential else "force"
-        values = [*self.values, *given]
+        values = [*self.values, *given, *(value for _, value in self.own)]
         return [Piece(kind, key, lambda: self._written(numbers), indices, values)]
 
     def _written(self, numbers: bool) -> Written:
@@ -215,7 +217,7 @@ class Load:
             )
         q = [*side.coordinates, *(s for s, _, _ in self.others)]
         v = [*side.rates, *(r for _, _, r in self.others)]
-        constants = [*side.constants, *(own if numbers else ())]
+        constants = [*side.constants, *(own if numbers else ()), *(x for x, _ in self.own)]
         if self.potential:
             assert place is not None
             return q, v, constants, [dot(force, place)]

@@ -23,6 +23,7 @@ class Entry:
     rates: tuple[sp.Symbol, ...]
     constants: tuple[sp.Symbol, ...]
     expressions: tuple[sp.Expr, ...]
+    dissipates: bool
     indices: list[Sequence[int]] = field(default_factory=list)
     values: list[Any] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
@@ -39,6 +40,7 @@ class Entry:
             constants=self.constants,
             values=np.array(self.values, dtype=float).reshape(len(self.indices), -1),
             names=tuple(self.names),
+            dissipates=self.dissipates,
         )
 
 
@@ -60,6 +62,8 @@ class Piece:
         Of the constants.
     names : sequence of str
         Of the constraints.
+    dissipates : bool
+        Of a force that is given by Rayleigh's function.
     """
 
     kind: Kind
@@ -68,6 +72,7 @@ class Piece:
     indices: Sequence[int]
     values: Any
     names: Sequence[str] = ()
+    dissipates: bool = False
 
 
 class Library:
@@ -82,7 +87,7 @@ class Library:
             key = (piece.kind, piece.key)
             if key not in self.entries:
                 q, v, constants, rows = map(tuple, piece.write())
-                self.entries[key] = Entry(piece.kind, q, v, constants, rows)
+                self.entries[key] = Entry(piece.kind, q, v, constants, rows, piece.dissipates)
             entry = self.entries[key]
             entry.indices.append(piece.indices)
             entry.values.append(piece.values)

@@ -10,7 +10,6 @@ import sympy as sp
 
 from taut.errors import ModelError, number
 from taut.model.mechanism import looks as seen, parts
-from taut.model.mechanism.acts import Acts
 from taut.model.mechanism.beams import Flexible
 from taut.model.mechanism.frames import Marked
 from taut.model.mechanism.joints import Joint
@@ -21,7 +20,7 @@ from taut.model.mechanism.shapes import BODY, NUMBER, PLATE, ROD, Side, dot
 from taut.model.system import System
 
 
-class Mechanism(Acts, Marked, Flexible):
+class Mechanism(Flexible, Marked):
     """Points, rigid bodies, beams, joints and forces.
 
     Everything is given in space as it is at the start: a joint at a place is at that place of both
@@ -233,9 +232,24 @@ class Mechanism(Acts, Marked, Flexible):
         """
         return _from_march("assemble")(self, q0, v0)
 
-    def equilibrium(self, q0: Any = None) -> Any:
-        """Where all forces are in balance, found downhill from here (or from `q0`)."""
-        return _from_march("rest")(self, q0)
+    def equilibrium(self, q0: Any = None, *, stable: bool = True) -> Any:
+        """Where all forces are in balance, found downhill from here.
+
+        Parameters
+        ----------
+        q0 : array_like, optional
+            Where to begin; where the parts are if left out.
+        stable : bool
+            Go on from a balance that is not stable, along the motion that grows fastest, as long as
+            all forces have a potential.  With False the first balance will do: that of a column
+            that is about to buckle, or of an inverted pendulum to be controlled.
+
+        Returns
+        -------
+        Assembly
+            ``.q`` is where; ``.stable`` tells whether no small motion grows.
+        """
+        return _from_march("rest")(self, q0, stable)
 
     def modes(self, at: Any = None, count: int = 10) -> Any:
         """Frequencies and shapes of small motions about a rest (which is looked for if not given).

@@ -29,6 +29,7 @@ class Named:
         self.ground = parts.ground()
         self.parts: dict[str, Part] = {}
         self.beams: dict[str, BeamPart] = {}
+        self.ends: dict[str, Part] = {}  # of beams: "rod root" and "rod tip" are nodes, too
         self.joints: dict[str, Joint] = {}
         self.forces: dict[str, forces.Force] = {}
         self.frames: dict[str, Frame] = {}
@@ -39,7 +40,7 @@ class Named:
         self._telling = False
 
     def __getitem__(self, name: str) -> Any:
-        groups = (self.parts, self.beams, self.joints, self.forces, self.frames)
+        groups = (self.parts, self.ends, self.beams, self.joints, self.forces, self.frames)
         for group in groups:
             if name in group:
                 return group[name]
@@ -52,7 +53,7 @@ class Named:
     def _new(self, name: Any) -> str:
         if not isinstance(name, str) or not name.strip():
             raise ModelError("a part needs a name", expected="a string", received=repr(name))
-        groups = (self.parts, self.beams, self.joints, self.forces, self.frames)
+        groups = (self.parts, self.ends, self.beams, self.joints, self.forces, self.frames)
         if name == "ground" or any(name in group for group in groups):
             raise ModelError(
                 f"there is a {name!r} in this mechanism already", remedy="choose another name"
@@ -80,11 +81,14 @@ class Named:
         if held in self.beams and not isinstance(given, Part):
             raise ModelError(
                 f"{held} is a beam: what acts on it acts on one of its nodes",
-                expected=f"{held}.root, .tip, .nodes[k] or .near(s)",
+                expected=f'"{held} root", "{held} tip" or "{held} 0", "{held} 1", … by name; '
+                "its .root, .tip, .nodes[k] or .near(s)",
             )
         if isinstance(given, str):
             if given == "ground":
                 return self.ground
+            if given in self.ends:
+                return self.ends[given]
             if given not in self.parts:
                 raise UnknownName("part", given, ["ground", *self.parts])
             return self.parts[given]
