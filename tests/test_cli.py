@@ -134,7 +134,7 @@ class TestLists:
     def test_a_method_tells_its_references(self, command):
         code, out, _ = command("methods", "composition-4")
         assert code == 0
-        assert "composition 45 of rattle" in out
+        assert "composition-4" in out
         assert "doi:10.1016/0021-9991(83)90014-1" in out  # of RATTLE, which it is made of
         code, _, err = command("methods", "ratle")
         assert code != 0

@@ -387,7 +387,7 @@ def _explained(error: BaseException, partial: Trajectory, run: Run) -> BaseExcep
     return StepError(
         partial.ended_early,
         expected="a finite state near the one before, and Newton to find it",
-        received=f"method {run.method.name}, step {run.plan.step:g}",
+        received=f"method {run.method.label}, step {run.plan.step:g}",
         remedy=f"use a smaller step{away}; error.partial holds the trajectory up to here",
         t=t,
         index=index,

@@ -448,7 +448,7 @@ class Trajectory:
         many = f"{self.batch} trajectories, " if self.batch else ""
         return (
             f"Trajectory: {many}{len(self.t)} states, t = {self.t[0]:g} … {self.t[-1]:g}, "
-            f"{self.method.name}, step {self.step:g}"
+            f"{self.method.label}, step {self.step:g}"
             + (f"; {self.ended_early}" if self.ended_early else "")
         )
 
