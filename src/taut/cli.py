@@ -28,6 +28,8 @@ PICTURES = (".png", ".svg", ".pdf")
 FILMS = (".mp4", ".webm", ".mov", ".gif")
 KINDS = (".html", *PICTURES, *FILMS, ".csv", ".json", ".zarr")
 MANY = 12  # names that are listed in full
+WIDTH = 100  # letters of a line of prose
+EVENTS = 20  # events that are listed one by one
 FILES = "a model of your own: MODEL.toml, ROBOT.urdf or FILE.py:NAME"
 RIVALS = {
     "ZG time element": "time-element",
@@ -146,6 +148,8 @@ def _add_papers(made: argparse.ArgumentParser) -> None:
 
 
 def _run(chosen: argparse.Namespace) -> None:
+    from taut.show.happened import happened
+
     given = _given(chosen.name, chosen.values)
     wished = chosen.out or [str(Path("out", "run"))]
     files = [file for text in wished for file in _files(text, given.name)]
@@ -161,6 +165,9 @@ def _run(chosen: argparse.Namespace) -> None:
             _tell("written, as far as the run came", _salvaged(error.partial, files))
         raise
     print(f"{given.title or given.name}\n{run.certificate}")
+    found = happened(run, EVENTS)
+    if found:
+        print("\nevents\n" + table(found, head=True))
     known = list(_against(given, run)) if hasattr(given, "facts") else []
     if known:
         print("\nagainst what is known\n" + table(known))
@@ -209,19 +216,28 @@ def _schema(chosen: argparse.Namespace) -> None:
 
 def _laws(chosen: argparse.Namespace) -> None:
     import json
+    from textwrap import fill
 
+    from sympy import latex
+
+    from taut.diagnose.kept import WHY, kept
+    from taut.diagnose.watched import by_symmetry
     from taut.laws import conserved
 
     given = _given(chosen.name)
     name, model, title = given.name, given.system, given.title or chosen.name
-    model = model.flow or model
-    found = conserved(model, degree=chosen.degree)
+    if chosen.degree is None and by_symmetry(model):
+        found: Any = kept(model)
+        formulas, shown = map(latex, found.expressions()), f"{found}\n{fill(f'laws: {WHY}', WIDTH)}"
+    else:
+        found = conserved(model.flow or model, degree=chosen.degree)
+        formulas, shown = (law.latex() for law in found), str(found)
     if chosen.json:
         print(json.dumps({"problem": name, **found.to_dict()}, indent=2, ensure_ascii=False))
     elif chosen.latex:
-        print("\n".join(law.latex() for law in found))
+        print("\n".join(formulas))
     else:
-        print(f"{title}\n{found}")
+        print(f"{title}\n{shown}")
 
 
 def _demo(chosen: argparse.Namespace) -> None:
@@ -532,7 +548,8 @@ def _save_table(run: Trajectory, path: Path) -> None:
 def _save_certificate(run: Trajectory, path: Path) -> None:
     import json
 
-    found = {"parameters": run.parameters, **run.certificate.to_dict()}
+    events = {name: states.t.tolist() for name, states in run.events.items()}
+    found = {"parameters": run.parameters, **run.certificate.to_dict(), "events": events}
     path.write_text(json.dumps(found, indent=2, default=float) + "\n", encoding="utf-8")
 
 

@@ -18,6 +18,7 @@ from taut.show.words import plain
 ROW = 0.19  # inches of a line of the table
 LETTER = 0.0082  # of the width: of a letter of the table
 GAPS = (0.02, 0.07)  # of the width: between its columns, at least and at most
+ORIGIN = 20  # letters of the name of what distances are measured from
 LEFT_OUT = ("method", "in % of the band")  # lines of the table that the figure has no room for
 LINES = ((), (4, 1.5), (1, 1))  # dashes, once all colours are used
 SHORT = {
@@ -155,7 +156,7 @@ def _distances(axes: Axes | None, comparison: Comparison, looks: dict[str, Any])
     if axes is not None:
         draw_decades(axes, curves)
         axes.set_ylabel(_distance_name(next(iter(comparison.runs.values()))))
-        style.title(axes, "distance", _reference(comparison))
+        style.title(axes, "distance", f"from {plain(comparison.origin, ORIGIN)}")
     return bool(curves)
 
 
@@ -163,13 +164,6 @@ def _distance_name(run: Run) -> str:
     if isinstance(run, Trajectory):
         return r"$|q - q_\mathrm{ref}|$"
     return r"$|r - r_\mathrm{ref}|$" if run.mesh is not None else r"$|\mu - \mu_\mathrm{ref}|$"
-
-
-def _reference(comparison: Comparison) -> str:
-    for label, run in comparison.runs.items():
-        if run is comparison.reference:
-            return f"from {plain(label)[:20]}"
-    return "from the reference"
 
 
 def _draw_table(axes: Axes, comparison: Comparison, looks: dict[str, Any]) -> None:

@@ -15,6 +15,7 @@ from taut.march.field_trajectory import FieldTrajectory
 from taut.march.trajectory import Trajectory
 from taut.show import bending, motion, viewer
 from taut.show.formulas import formula
+from taut.show.happened import happened
 from taut.show.motion import MEMBERS
 from taut.show.page import Page, versions
 from taut.show.scene import Panel, Scene
@@ -23,6 +24,7 @@ from taut.text import counted
 
 Run = Trajectory | FieldTrajectory
 MANY = 6  # instances of a term, each of which is still printed; beams likewise
+EVENTS = 200  # that are listed one by one
 STARTS = 40  # coordinates whose start is printed
 
 
@@ -83,6 +85,8 @@ def page_of(run: Run, title: str | None = None, members: Any = MEMBERS) -> Page:
     page.certificate(run.certificate)
     page.heading("Motion" if scene is not None else "Curves", "motion")
     _motion(page, scene, panels, notes)
+    if isinstance(run, Trajectory):
+        _events(page, run)
     page.heading("Model", "model")
     _model(page, run)
     _start(page, run)
@@ -183,6 +187,14 @@ def _start(page: Page, run: Run) -> None:
         (s.name, *(f"{float(x[i])!r}" for x in states)) for i, s in enumerate(system.coordinates)
     ]
     page.table(names, rows)
+
+
+def _events(page: Page, run: Trajectory) -> None:
+    """What was watched for, and when it happened."""
+    found = happened(run, EVENTS)
+    if found:
+        page.heading("Events", "events")
+        page.table(found[0], found[1:])
 
 
 def _fields(page: Page, model: Any) -> None:
