@@ -162,7 +162,8 @@ def _run(chosen: argparse.Namespace) -> None:
         run = given.simulate(**changes)
     except TautError as error:
         if error.partial is not None and len(error.partial) > 1:
-            _tell("written, as far as the run came", _salvaged(error.partial, files))
+            title = given.title or given.name
+            _tell("written, as far as the run came", _salvaged(error.partial, files, title))
         raise
     print(f"{given.title or given.name}\n{run.certificate}")
     found = happened(run, EVENTS)
@@ -171,7 +172,7 @@ def _run(chosen: argparse.Namespace) -> None:
     known = list(_against(given, run)) if hasattr(given, "facts") else []
     if known:
         print("\nagainst what is known\n" + table(known))
-    _write(run, files)
+    _write(run, files, given.title or given.name)
     _tell("written", files)
 
 
@@ -506,31 +507,31 @@ def _directory(path: Path) -> None:
         raise FileError(f"{path} cannot be written to", remedy="choose another directory")
 
 
-def _write(run: Trajectory, files: Iterable[Path]) -> None:
+def _write(run: Trajectory, files: Iterable[Path], title: str) -> None:
     """Write a run into files; their endings say how."""
     for file in files:
         _directory(file.parent)
         try:
-            WRITERS[file.suffix.lower()](run, file)
+            WRITERS[file.suffix.lower()](run, file, title)
         except OSError as error:
             raise FileError(f"{file} cannot be written", received=error.strerror) from error
 
 
-def _salvaged(run: Trajectory, files: Iterable[Path]) -> list[Path]:
+def _salvaged(run: Trajectory, files: Iterable[Path], title: str) -> list[Path]:
     """Write of a failed run what can be written; what failed first is the error to report."""
     made = []
     for file in files:
         with suppress(TautError):
-            _write(run, [file])
+            _write(run, [file], title)
             made.append(file)
     return made
 
 
-def _save_picture(run: Trajectory, path: Path, title: str | None = None) -> None:
-    run.plot(title=title).savefig(path)
+def _save_picture(run: Trajectory, path: Path, _: str) -> None:
+    run.plot().savefig(path)
 
 
-def _save_table(run: Trajectory, path: Path) -> None:
+def _save_table(run: Trajectory, path: Path, _: str) -> None:
     """All arrays of a run as comma-separated values, exact to the last bit."""
     import csv
 
@@ -545,7 +546,7 @@ def _save_table(run: Trajectory, path: Path) -> None:
         np.savetxt(file, np.hstack(columns), fmt="%.17g", delimiter=",")
 
 
-def _save_certificate(run: Trajectory, path: Path) -> None:
+def _save_certificate(run: Trajectory, path: Path, _: str) -> None:
     import json
 
     events = {name: states.t.tolist() for name, states in run.events.items()}
@@ -554,12 +555,12 @@ def _save_certificate(run: Trajectory, path: Path) -> None:
 
 
 WRITERS = {
-    ".html": lambda run, path: run.report(path, title=path.stem),
+    ".html": lambda run, path, title: run.report(path, title=title),
     **dict.fromkeys(PICTURES, _save_picture),
-    **dict.fromkeys(FILMS, lambda run, path: run.animate(path)),
+    **dict.fromkeys(FILMS, lambda run, path, _: run.animate(path)),
     ".csv": _save_table,
     ".json": _save_certificate,
-    ".zarr": lambda run, path: run.save(path),
+    ".zarr": lambda run, path, _: run.save(path),
 }
 
 if __name__ == "__main__":

@@ -68,7 +68,10 @@ class TestDistances:
         errors = [np.abs(r.q - given.exact(r.t)[0]).max() for r in (few, many)]
         assert errors[1] < errors[0]
         assert taut.compare({"few": few, "many": many}).reference is many
-        assert taut.compare({"one": many, "two": given.simulate(step=0.001, duration=1)}).origin == "one"
+        assert (
+            taut.compare({"one": many, "two": given.simulate(step=0.001, duration=1)}).origin
+            == "one"
+        )
 
     def test_what_it_is_from_is_said(self, runs):
         found = taut.compare(runs, reference=problem("pendulum").exact)

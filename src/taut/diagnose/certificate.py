@@ -314,7 +314,11 @@ class Certificate(Sheet):
         if np.isinf(e.half_width) or not np.isfinite(e.band):
             amount = "too few steps to tell" if self.steps < LONG_ENOUGH else "beyond measure"
         if self.run.system.conservative:
-            start = ("energy", f"{self.energy0:.8g}, band {e.band:.1e}{self._whose(self.worst)}", "")
+            start = (
+                "energy",
+                f"{self.energy0:.8g}, band {e.band:.1e}{self._whose(self.worst)}",
+                "",
+            )
             mean = " in the mean" if self.run.batch else ""
             return [start, ("energy drift", amount + mean, self._energy_verdict())]
         # What is left is an error of the method; it need not oscillate about zero.

@@ -66,10 +66,9 @@ class Kept(Sheet):
         }
 
 
-def kept(system: System, q: np.ndarray | None = None, v: np.ndarray | None = None) -> Kept:
-    """The laws of a mechanism, with their values at a start: its own if none is given."""
-    own = system.mechanism.start()
-    q, v = own[0] if q is None else q, own[1] if v is None else v
+def kept(system: System) -> Kept:
+    """The laws of a mechanism, with their values at its start."""
+    q, v = system.mechanism.start()
     values = {name: 0.0 if x is None else x for name, x in system.parameters.items()}
     found = momenta_of(system, values)
     if isinstance(found, InputError):

@@ -96,7 +96,7 @@ def _found(run: Trajectory) -> tuple[list[Watched], str]:
 
 
 def by_symmetry(system: System) -> bool:
-    """Whether laws are those of symmetries: of mechanisms but for a few points, which are searched."""
+    """Whether laws are those of symmetries: of mechanisms, but for a few points alone."""
     from taut.laws.check import LARGEST
 
     if system.mechanism is None:

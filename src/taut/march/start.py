@@ -435,7 +435,7 @@ def _broken(here: Snapshot, sizes, loose: bool) -> str:
     off = np.maximum(shares[0], 0.0 if loose else shares[1])
     broken = np.flatnonzero(off > TOLERANCE)
     owners: dict[str, list[int]] = {}
-    for i, name in zip(broken, _owned(here.mechanics.system, broken), strict=True):
+    for i, name in zip(broken.tolist(), _owned(here.mechanics.system, broken), strict=True):
         owners.setdefault(name, []).append(i)
     ranked = sorted(owners.items(), key=lambda x: -off[x[1]].max())
     listed = [
@@ -452,9 +452,9 @@ def _most(values: np.ndarray) -> float:
 
 def _owned(system: System, rows: np.ndarray) -> list[str]:
     """What the rows belong to: joints of a mechanism, or themselves."""
-    names = [system.constraint_names[i] for i in rows]
+    names: list[str] = [system.constraint_names[i] for i in rows]
     if system.mechanism is None:
         return names
     joints = system.mechanism.joints.values()
-    owner = {row: f"{x.kind} joint {x.name}" for x in joints for row in x.rows}
+    owner: dict[str, str] = {r: f"{x.kind} joint {x.name}" for x in joints for r in x.rows}
     return [owner.get(name, name) for name in names]

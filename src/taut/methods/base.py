@@ -222,9 +222,7 @@ class Method(Sourced, ABC):
         told = self.told_by_order
         name = f"{self.name}-{self.order}" if told else self.name
         others = [f for f in fields(self) if f.name != told]
-        changed = [
-            str(getattr(self, f.name)) for f in others if getattr(self, f.name) != f.default
-        ]
+        changed = [str(getattr(self, f.name)) for f in others if getattr(self, f.name) != f.default]
         return f"{name} ({', '.join(changed)})" if changed else name
 
     def claims(self) -> list[tuple[str, str]]:

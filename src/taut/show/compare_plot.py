@@ -20,7 +20,6 @@ LETTER = 0.0082  # of the width: of a letter of the table
 GAPS = (0.02, 0.07)  # of the width: between its columns, at least and at most
 ORIGIN = 20  # letters of the name of what distances are measured from
 LEFT_OUT = ("method", "in % of the band")  # lines of the table that the figure has no room for
-LINES = ((), (4, 1.5), (1, 1))  # dashes, once all colours are used
 SHORT = {
     "max |G q̇|": r"max $|G\dot q|$",
     "max |g|": "max $|g|$",
@@ -56,10 +55,8 @@ def figure_of(comparison: Comparison, title: str | None) -> style.Picture:
 
 def _look(k: int, many: int, label: str) -> dict[str, Any]:
     """Later lines are thinner, so that those which agree are all seen."""
-    dashes = LINES[k // len(style.COLOURS) % len(LINES)]
     return {
-        "color": style.COLOURS[k % len(style.COLOURS)],
-        "ls": (0, dashes) if dashes else "-",
+        **style.look(k),
         "lw": 0.7 + 0.8 * (many - 1 - k) / (many - 1),
         "label": plain(label),
     }

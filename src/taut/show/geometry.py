@@ -52,7 +52,14 @@ class Rod:
 
 
 def points_of(system: System) -> list[Point]:
-    """Points among the coordinates: x1, y1[, z1], x_a, y_a …; all in space, or all in a plane."""
+    """Points among the coordinates: x1, y1[, z1], x_a, y_a …; all in space, or all in a plane.
+
+    Of a mechanism the centres of its parts; nodes of beams where there is nothing else.
+    """
+    if system.mechanism is not None:
+        parts = [x for x in system.mechanism.parts.values() if x.shape.size >= 3]
+        solid = [x for x in parts if "beam" not in x.looks] or parts
+        return [Point(x.name, (x.first, x.first + 1, x.first + 2)) for x in solid]
     named: dict[str, dict[str, int]] = {}
     for i, symbol in enumerate(system.coordinates):
         match = _AXIS.fullmatch(symbol.name)

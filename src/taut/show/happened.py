@@ -64,6 +64,9 @@ def _of_mechanism(one: Trajectory) -> str:
         for kind in motions(joint.kind)
         if joint.triad
     ]
+    if len(joints) == 1:
+        (joint,) = (x for x in mechanism.joints.values() if motions(x.kind) and x.triad)
+        joints.append(("rate", JointView(one, joint).rate[0]))
     if joints:
         more = ", …" if len(joints) > FEW else ""
         return _listed(*zip(*joints[:FEW], strict=True)) + more

@@ -20,6 +20,7 @@ from taut.model.mechanism.parts import Part, direction
 from taut.model.mechanism.record import recorded
 from taut.model.mechanism.shapes import BODY, NUMBER, PLATE, ROD, Side, dot
 from taut.model.system import System
+from taut.text import counted
 
 LISTED = 4  # controllers that are named
 
@@ -273,10 +274,8 @@ class Mechanism(Acts, Marked, Flexible):
         return _from_march("longest_step", "beam_steps")(self)
 
     def __repr__(self) -> str:
-        return (
-            f"Mechanism: {len(self.parts)} parts, {len(self.joints)} joints, "
-            f"{len(self.forces)} forces"
-        )
+        named = ((self.parts, "part"), (self.joints, "joint"), (self.forces, "force"))
+        return "Mechanism: " + ", ".join(counted(len(group), word) for group, word in named)
 
 
 def _from_march(name: str, module: str = "assemble") -> Any:
