@@ -8,6 +8,7 @@ import pytest
 
 import taut
 from taut import progress
+from taut.march.run import Run
 from taut.progress import Progress, waiting
 
 
@@ -137,12 +138,12 @@ def test_a_first_call_says_what_it_compiles(terminal, monkeypatch):
     """A step that takes its time to compile."""
     x, y = taut.coordinates("x y")
     system = taut.System([x, y], mass=[1, 3], potential=y * x**4 / 7)
-    original = taut.march.run.Run.begin
+    original = Run.begin
 
     def slow(self, start):
         until(terminal, "compiling rattle for 2 coordinates, 0 constraints …")
         original(self, start)
 
-    monkeypatch.setattr(taut.march.run.Run, "begin", slow)
+    monkeypatch.setattr(Run, "begin", slow)
     taut.simulate(system, q0=[1, 0], v0=0, duration=1, step=0.1)
     assert terminal.getvalue().endswith(" \r")
