@@ -27,7 +27,7 @@ from taut.show.words import formula, plain
 
 SERIES = 6  # curves of one trajectory in one panel
 HEADLINE = 40  # letters of a legend beside the heading
-JOINTS = 40  # whose forces are looked at
+JOINTS = 8  # whose forces are looked at
 SAMPLES = 2000  # states from which the size of a law's terms is taken
 ROUND_OFF = 1e-12  # of the size of a law: its changes are shown by their size alone
 COSTLY = 5000  # states at which multipliers are found that cost a solve in Python each

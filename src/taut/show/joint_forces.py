@@ -11,9 +11,10 @@ from taut.march.trajectory import Trajectory
 from taut.model.mechanism.words import motions
 from taut.show.frames import part_of, shown_of
 
-NUMBERS = 400_000  # multipliers that are solved for, each time for some states
+NUMBERS = 150_000  # multipliers that are solved for, each time for some states
 STATES = (100, 4000)  # of them, at least and at most
-USUAL, PEAK = 0.95, 12.0  # of the states, and times what is usual in them: a peak
+USUAL, PEAK = 0.95, 6.0  # of the states, and times what is usual in them: a peak
+LARGE, FEW = 200, 8  # constraints, from which on so few joints are looked at
 NOTHING = 1e-11  # of the largest force, times the size of the mechanism: a torque that is rounding
 
 
@@ -46,8 +47,9 @@ def held_in(run: Trajectory, most: int) -> tuple[np.ndarray, list[Held], int]:
     run : Trajectory
         A single one of a mechanism.
     most : int
-        Joints that are looked at: those with the largest multipliers.
+        Joints that are looked at: those with the largest multipliers; of large mechanisms fewer.
     """
+    most = most if run.system.c <= LARGE else min(most, FEW)
     few = _few_states(run)
     joints = [x for x in run.system.mechanism.joints.values() if x.rows]
     multipliers = np.nan_to_num(np.abs(few.multipliers).max(axis=0))
