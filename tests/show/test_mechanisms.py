@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import taut
+from taut.show.geometry import Rod, down_of, points_of, rods_of
 from taut.show.happened import happened
 from taut.show.joint_forces import held_in, motions_in
 from taut.show.motion import _peaked, panels_of
@@ -219,6 +220,26 @@ class TestForces:
         assert len(set(page.evaluate(zoomed))) == 1  # it shows the time that the others show
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.locator(".panel .uplot").count() == page.locator(".panel").count()
+
+
+class TestPicture:
+    def test_points_rods_and_what_is_down(self):
+        """By parts and joints, whatever their names; nothing is differentiated."""
+        m = taut.Mechanism(gravity=(0, 3, 0))
+        a, b = (m.point(f"a point {k}", mass=1, at=(k, 0, 0)) for k in (1, 2))
+        body = m.body("the body", mass=1, inertia=(1, 1, 1), at=(4, 0, 0))
+        m.rod(m.ground, a, ends=((0, 0, 0.5), (1, 0, 0)))
+        m.rod(a, b)
+        m.rod(b, body)
+        system = m.system()
+        points = points_of(system)
+        assert [(x.name, x.columns) for x in points] == [
+            ("a point 1", (0, 1, 2)), ("a point 2", (3, 4, 5)), ("the body", (6, 7, 8))
+        ]  # fmt: skip
+        assert rods_of(system, points) == [Rod(0, (0.0, 0.0, 0.5)), Rod(0, 1)]
+        assert down_of(system, points, {}) == "y"
+        m.gravity = np.array([0, 0, -9.81])
+        assert down_of(system, points, {}) is None
 
 
 class TestEvents:
