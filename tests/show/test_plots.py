@@ -306,6 +306,22 @@ class TestManyCurves:
         others = [a for a in figure.axes if a is not axes]
         assert not any(key.overlaps(a.get_window_extent()) for a in others)
 
+    @pytest.mark.parametrize("many", [2, 4, 6])
+    def test_a_legend_beside_a_heading_does_not_touch_it(self, many):
+        """In panels of all widths of the overview."""
+        q = taut.coordinates(" ".join(f"{a}{i}" for i in range(many) for a in "xy"))
+        bound = {f"name {i}": q[2 * i] ** 2 + q[2 * i + 1] ** 2 - 1 for i in range(many)}
+        system = taut.System(q, mass=1, potential=sum(q[1::2]), constraints=bound)
+        run = taut.simulate(
+            system, q0=[1, 0] * many, v0=0, duration=1, step=0.01, laws={"x": q[0], "y": q[1]}
+        )
+        figure = run.plot("path", "energy", "laws", "constraints", "multipliers", "coordinates")
+        figure.draw_without_rendering()
+        for axes in figure.axes:
+            if axes.get_legend() is not None:
+                key = axes.get_legend().get_window_extent()
+                assert not key.overlaps(axes._left_title.get_window_extent())
+
     def test_long_headings_are_cut(self):
         x, y = taut.coordinates("x y")
         many = taut.EnergyMomentum(invariants=[(x + k * y) ** 2 for k in range(40)])

@@ -26,7 +26,6 @@ from taut.show.view import View, thinned
 from taut.show.words import formula, plain
 
 SERIES = 6  # curves of one trajectory in one panel
-HEADLINE = 40  # letters of a legend beside the heading
 JOINTS = 8  # whose forces are looked at
 SAMPLES = 2000  # states from which the size of a law's terms is taken
 ROUND_OFF = 1e-12  # of the size of a law: its changes are shown by their size alone
@@ -135,8 +134,7 @@ def _range(values: list[np.ndarray]) -> tuple[float, float]:
 
 def _key(axes: Axes, remark: bool) -> None:
     """In the line of the heading; under it where a remark stands there, or names are long."""
-    names = axes.get_legend_handles_labels()[1]
-    if remark or sum(4 + style.letters(x) for x in names) > HEADLINE:
+    if remark or not style.fits_beside(axes):
         style.key_above(axes)
     else:
         style.key(axes)

@@ -128,6 +128,13 @@ def key(axes: Any, columns: int = 6) -> None:
         line.set_linewidth(max(line.get_linewidth(), 1.2))
 
 
+def fits_beside(axes: Any) -> bool:
+    """Whether the legend has room in the line of the heading; the layout widens panels a little."""
+    names = axes.get_legend_handles_labels()[1]
+    taken = 0.068 * len(axes.get_title(loc="left")) + sum(0.27 + 0.054 * letters(x) for x in names)
+    return taken <= 1.1 * axes.get_position().width * axes.figure.get_figwidth()
+
+
 def key_above(axes: Any) -> None:
     """The legend between heading and panel, where it covers nothing; long names are cut."""
     handles, labels = axes.get_legend_handles_labels()
