@@ -322,6 +322,18 @@ class TestManyCurves:
                 key = axes.get_legend().get_window_extent()
                 assert not key.overlaps(axes._left_title.get_window_extent())
 
+    def test_names_that_begin_alike_stay_apart(self):
+        figure = style.picture(2, width=3.0)
+        axes = figure.add_subplot()
+        for letter in "xyzuvw":
+            axes.plot([0, 1], [0, 1], label=f"a quantity with a very long name, {letter}")
+        style.key_above(axes)
+        names = [x.get_text() for x in axes.get_legend().get_texts()]
+        assert len(set(names)) == 6
+        assert names[0].startswith("a quan")
+        assert names[0].endswith("x")
+        assert all("…" in x and len(x) < 30 for x in names)
+
     def test_long_headings_are_cut(self):
         x, y = taut.coordinates("x y")
         many = taut.EnergyMomentum(invariants=[(x + k * y) ** 2 for k in range(40)])

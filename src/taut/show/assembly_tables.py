@@ -79,12 +79,16 @@ def _part(run: Trajectory, part: Part) -> list[str]:
     seen = PartView(run, part)
     turned = spin = ""
     if part.shape is not POINT:
-        spin = _vector(seen.angular_velocity[0])
+        spin = _moving(seen.angular_velocity[0])
         if len(part.shape.directors) > 1:
             turned = _turned(seen.quaternion[0])
     inertia = _vector(part.inertia) if part.inertia.any() else ""
-    at, velocity = _vector(seen.position[0]), _vector(seen.velocity[0])
+    at, velocity = _vector(seen.position[0]), _moving(seen.velocity[0])
     return [part.name, part.shape.name, f"{part.mass:.6g}", inertia, at, turned, velocity, spin]
+
+
+def _moving(velocity: np.ndarray) -> str:
+    return _vector(velocity) if np.abs(velocity).max() > 1e-14 else ""
 
 
 def _turned(quaternion: np.ndarray) -> str:

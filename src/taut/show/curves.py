@@ -235,6 +235,8 @@ def draw_laws(axes: Axes, view: View) -> None:
 
 
 def _law_name(run: Trajectory, law: Any) -> str:
+    if run.system.mechanism is not None:
+        return plain(law.name)
     text = formula(run.system, law.expression)
     return text if text.startswith("$") and len(text) <= 60 else plain(law.name)
 

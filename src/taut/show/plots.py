@@ -73,7 +73,7 @@ def _tell_apart(figure: Any, numbers: list[int]) -> None:
         names = [f"{k}" for k in numbers]
         names[0] = f"trajectory {names[0]}"
         figure.legend(
-            lines, names, loc="outside lower left", ncols=min(len(names), 10), columnspacing=1.2,
+            lines, names, loc="outside lower left", ncols=min(len(names), 12), columnspacing=1.2,
             handlelength=2.2,
         )  # fmt: skip
 

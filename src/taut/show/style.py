@@ -26,6 +26,7 @@ LINES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (6, 1.5, 1, 1.5))
 INK, FAINT, PALE = "#222222", "#8A8A8A", "#DDDDDD"
 
 WIDTH, COLUMN = 7.2, 3.5  # inches: two columns of a journal, and one
+TAIL = 4  # letters of the end of a name that is cut
 LETTERS, ROWS = 16, 3  # of a legend above a panel: letters for each inch, and lines
 DENSE, BINS = 500, 300  # turns of a curve that can be seen, and pieces of the band of any other
 FEW = 20  # stored states: so few are marked on curves
@@ -160,7 +161,9 @@ def _cut(text: str, most: int) -> str:
     """A label of so many letters; a formula that is too long becomes text."""
     if letters(text) <= most:
         return text
-    return re.sub(r"[${}\\]", "", text)[: most - 1] + "…"
+    plain = re.sub(r"[${}\\]", "", text)
+    end = min(TAIL, most // 3)  # where names that begin alike differ
+    return plain[: most - 1 - end].rstrip() + "…" + plain[len(plain) - end :]
 
 
 def letters(text: str) -> int:
