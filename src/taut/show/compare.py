@@ -284,7 +284,7 @@ def side_by_side(runs: Mapping[str, Run]) -> list[list[str]]:
 def main_lines(run: Run) -> dict[str, str]:
     """The main lines of a certificate."""
     c = run.certificate
-    found = {"method": run.method.name, "steps": f"{c.steps} × {run.step:g}"}
+    found = {"method": _method(run), "steps": f"{c.steps} × {run.step:g}"}
     if isinstance(run, FieldTrajectory):
         return found | _energy_lines(c, not c.gross_work) | _momentum_lines(c)
     if run.system.c:
