@@ -127,6 +127,8 @@ class TestTable:
             assert label in text
             assert f"{run.certificate.max_g:.1e}" in text
         assert "reference" in text.splitlines()[-1]
+        named = next(row for row in text.splitlines() if row.startswith("  method"))
+        assert named.split()[1:] == ["rattle", "gauss-lobatto-4", "symplectic-euler"]
 
     def test_as_html_it_is_escaped(self, runs):
         page = taut.compare({"<b>": runs["rattle"], "&": runs["rattle"]})._repr_html_()

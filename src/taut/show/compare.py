@@ -284,7 +284,9 @@ def side_by_side(runs: Mapping[str, Run]) -> list[list[str]]:
 def main_lines(run: Run) -> dict[str, str]:
     """The main lines of a certificate."""
     c = run.certificate
-    found = {"method": _method(run), "steps": f"{c.steps} × {run.step:g}"}
+    label = _method(run)
+    short = label if " " not in label else run.method.name  # a column has no room for options
+    found = {"method": short, "steps": f"{c.steps} × {run.step:g}"}
     if isinstance(run, FieldTrajectory):
         return found | _energy_lines(c, not c.gross_work) | _momentum_lines(c)
     if run.system.c:
