@@ -21,6 +21,7 @@ from taut.errors import (
     NoEquilibrium,
     StepError,
     TautError,
+    Uncontrolled,
     UnknownName,
     Unsimulated,
     UnstableStep,
@@ -148,10 +149,10 @@ __all__ = [
     "Method", "Model", "ModelError", "Modes", "NoEquilibrium", "Poisson", "PreciseElement",
     "Projected", "Rattle", "Rectangle", "Scheme", "Section", "Square", "States", "StepError",
     "Symmetries", "SymplecticEuler", "SymplecticRK", "System", "TautError", "Term", "TimeElement",
-    "Trajectory", "Tube", "UnknownName", "Unsimulated", "UnstableStep", "Variational",
-    "__version__", "absorbed", "casimirs", "compare", "conserved", "coordinates", "equilibrium",
-    "hojman", "lie_symmetries", "load", "modes", "momenta", "noether", "register", "rotation", "s",
-    "simulate", "special_values", "t", "urdf", "velocities",
+    "Trajectory", "Tube", "Uncontrolled", "UnknownName", "Unsimulated", "UnstableStep",
+    "Variational", "__version__", "absorbed", "casimirs", "compare", "conserved", "coordinates",
+    "equilibrium", "hojman", "lie_symmetries", "load", "modes", "momenta", "noether", "register",
+    "rotation", "s", "simulate", "special_values", "t", "urdf", "velocities",
 ]  # fmt: skip
 
 

@@ -29,6 +29,8 @@ PICTURES = (".png", ".svg", ".pdf")
 FILMS = (".mp4", ".webm", ".mov", ".gif")
 KINDS = (".html", *PICTURES, *FILMS, ".csv", ".json", ".zarr")
 MANY = 12  # names that are listed in full
+WIDTH = 100  # letters of a line of prose
+EVENTS = 20  # events that are listed one by one
 FILES = "a model of your own: MODEL.toml, ROBOT.urdf or FILE.py:NAME"
 RIVALS = {
     "ZG time element": "time-element",
@@ -147,6 +149,8 @@ def _add_papers(made: argparse.ArgumentParser) -> None:
 
 
 def _run(chosen: argparse.Namespace) -> None:
+    from taut.show.happened import happened
+
     given = _given(chosen.name, chosen.values)
     wished = chosen.out or [str(Path("out", "run"))]
     files = [file for text in wished for file in _files(text, given.name)]
@@ -159,13 +163,17 @@ def _run(chosen: argparse.Namespace) -> None:
         run = given.simulate(**changes)
     except TautError as error:
         if error.partial is not None and len(error.partial) > 1:
-            _tell("written, as far as the run came", _salvaged(error.partial, files))
+            title = given.title or given.name
+            _tell("written, as far as the run came", _salvaged(error.partial, files, title))
         raise
     print(f"{given.title or given.name}\n{run.certificate}")
+    found = happened(run, EVENTS)
+    if found:
+        print("\nevents\n" + table(found, head=True))
     known = list(_against(given, run)) if hasattr(given, "facts") else []
     if known:
         print("\nagainst what is known\n" + table(known))
-    _write(run, files)
+    _write(run, files, given.title or given.name)
     _tell("written", files)
 
 
@@ -210,19 +218,28 @@ def _schema(chosen: argparse.Namespace) -> None:
 
 def _laws(chosen: argparse.Namespace) -> None:
     import json
+    from textwrap import fill
 
+    from sympy import latex
+
+    from taut.diagnose.kept import WHY, kept
+    from taut.diagnose.watched import by_symmetry
     from taut.laws import conserved
 
     given = _given(chosen.name)
     name, model, title = given.name, given.system, given.title or chosen.name
-    model = model.flow or model
-    found = conserved(model, degree=chosen.degree)
+    if chosen.degree is None and by_symmetry(model):
+        found: Any = kept(model)
+        formulas, shown = map(latex, found.expressions()), f"{found}\n{fill(f'laws: {WHY}', WIDTH)}"
+    else:
+        found = conserved(model.flow or model, degree=chosen.degree)
+        formulas, shown = (law.latex() for law in found), str(found)
     if chosen.json:
         print(json.dumps({"problem": name, **found.to_dict()}, indent=2, ensure_ascii=False))
     elif chosen.latex:
-        print("\n".join(law.latex() for law in found))
+        print("\n".join(formulas))
     else:
-        print(f"{title}\n{found}")
+        print(f"{title}\n{shown}")
 
 
 def _demo(chosen: argparse.Namespace) -> None:
@@ -491,31 +508,31 @@ def _directory(path: Path) -> None:
         raise FileError(f"{path} cannot be written to", remedy="choose another directory")
 
 
-def _write(run: Trajectory, files: Iterable[Path]) -> None:
+def _write(run: Trajectory, files: Iterable[Path], title: str) -> None:
     """Write a run into files; their endings say how."""
     for file in files:
         _directory(file.parent)
         try:
-            WRITERS[file.suffix.lower()](run, file)
+            WRITERS[file.suffix.lower()](run, file, title)
         except OSError as error:
             raise FileError(f"{file} cannot be written", received=error.strerror) from error
 
 
-def _salvaged(run: Trajectory, files: Iterable[Path]) -> list[Path]:
+def _salvaged(run: Trajectory, files: Iterable[Path], title: str) -> list[Path]:
     """Write of a failed run what can be written; what failed first is the error to report."""
     made = []
     for file in files:
         with suppress(TautError):
-            _write(run, [file])
+            _write(run, [file], title)
             made.append(file)
     return made
 
 
-def _save_picture(run: Trajectory, path: Path, title: str | None = None) -> None:
-    run.plot(title=title).savefig(path)
+def _save_picture(run: Trajectory, path: Path, _: str) -> None:
+    run.plot().savefig(path)
 
 
-def _save_table(run: Trajectory | FieldTrajectory, path: Path) -> None:
+def _save_table(run: Trajectory | FieldTrajectory, path: Path, _: str) -> None:
     """All arrays of a run as comma-separated values, exact to the last bit."""
     import csv
 
@@ -539,20 +556,21 @@ def _save_table(run: Trajectory | FieldTrajectory, path: Path) -> None:
         np.savetxt(file, np.hstack(columns), fmt="%.17g", delimiter=",")
 
 
-def _save_certificate(run: Trajectory, path: Path) -> None:
+def _save_certificate(run: Trajectory, path: Path, _: str) -> None:
     import json
 
-    found = {"parameters": run.parameters, **run.certificate.to_dict()}
+    events = {name: states.t.tolist() for name, states in run.events.items()}
+    found = {"parameters": run.parameters, **run.certificate.to_dict(), "events": events}
     path.write_text(json.dumps(found, indent=2, default=float) + "\n", encoding="utf-8")
 
 
 WRITERS = {
-    ".html": lambda run, path: run.report(path, title=path.stem),
+    ".html": lambda run, path, title: run.report(path, title=title),
     **dict.fromkeys(PICTURES, _save_picture),
-    **dict.fromkeys(FILMS, lambda run, path: run.animate(path)),
+    **dict.fromkeys(FILMS, lambda run, path, _: run.animate(path)),
     ".csv": _save_table,
     ".json": _save_certificate,
-    ".zarr": lambda run, path: run.save(path),
+    ".zarr": lambda run, path, _: run.save(path),
 }
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ TautError
 
 Every message says what happened and, where it helps, what was expected, what was received
 and what to do.  A `StepError` says when (time and step number); a run that ended half-way
-hands over what it has in ``error.partial``.  `UnstableStep` and `Unsimulated` are warnings
-(`UserWarning`).
+hands over what it has in ``error.partial``.  `UnstableStep`, `Unsimulated` and `Uncontrolled` are
+warnings (`UserWarning`).
 """
 
 from __future__ import annotations
@@ -201,3 +201,7 @@ class Unsimulated(UserWarning):
     def __init__(self, file: object, notes: list[str]) -> None:
         super().__init__("\n".join([f"{file}: read, but not all of it is simulated", *notes]))
         self.notes = notes
+
+
+class Uncontrolled(UserWarning):
+    """Controllers that are Python functions do not count here: a warning, not an error."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 PATIENCE = 1.0  # seconds before a bar appears
@@ -94,3 +95,42 @@ class Progress:
             Progress._outer = None
         if self._bar is not None:
             self._bar.stop()
+
+
+@contextmanager
+def waiting(wish: Any, what: str) -> Iterator[None]:
+    """Say what is being waited for, if it takes more than a second, and take it back at the end.
+
+    Parameters
+    ----------
+    wish : None, bool or callable
+        As of `Progress`: None says it in a terminal, where no bar is under way.
+    what : str
+        One line.
+    """
+    stream = sys.stderr
+    asked = wish is True or (wish is None and stream.isatty())
+    if not asked or Progress._outer is not None:
+        yield
+        return
+    lock, said, over = threading.Lock(), threading.Event(), threading.Event()
+
+    def say() -> None:
+        with lock:
+            if not over.is_set():
+                said.set()
+                stream.write(f"\r{what} …")
+                stream.flush()
+
+    timer = threading.Timer(PATIENCE, say)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        with lock:
+            over.set()
+            if said.is_set():
+                stream.write("\r" + " " * (len(what) + 2) + "\r")
+                stream.flush()

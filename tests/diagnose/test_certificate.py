@@ -124,6 +124,27 @@ def test_batch_certificate_is_the_worst():
     assert run.certificate.max_g == max(run_of(q0=row).certificate.max_g for row in starts)
 
 
+def test_a_batch_says_whose_values_it_shows():
+    """The energy of the trajectory with the widest band, a law of that with its largest change."""
+    angles = np.array([0.1, 2.0, 1.0, 0.5])
+    starts = np.stack([np.sin(angles), -np.cos(angles)], axis=1)
+    run = run_of(q0=starts, laws={"x": x})
+    rows = {what: value for what, value, _ in run.certificate.rows()}
+    bands = [run[i].certificate.energy.band for i in range(4)]
+    far = [np.abs(run.q[i, :, 0] - run.q[i, 0, 0]).max() for i in range(4)]
+    worst, farthest = int(np.argmax(bands)), int(np.argmax(far))
+    assert worst != 0
+    assert rows["energy"].endswith(f"band {bands[worst]:.1e} (trajectory {worst})")
+    assert rows["energy"].startswith(f"{run.energy[worst, 0]:.8g},")
+    assert rows["energy drift"].endswith("% of the band in the mean")
+    assert rows["x"].endswith(f"{far[farthest]:.1e} (trajectory {farthest})")
+    assert run.certificate.to_dict()["energy_of"] == worst
+    alone = run[worst].certificate
+    assert alone.to_dict()["energy_of"] is None
+    assert "trajectory" not in str(alone)
+    assert "in the mean" not in str(alone)
+
+
 def test_redundant_constraints_are_named():
     system = taut.System(
         Q, mass=[1, 1], potential=10 * y,

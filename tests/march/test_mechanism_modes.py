@@ -95,3 +95,16 @@ def test_count():
     assert len(m.modes(at=m.start()[0], count=1)) == 1
     with pytest.raises(taut.InputError, match="no number of modes"):
         m.modes(count=0)
+
+
+@pytest.mark.parametrize("what", ["equilibrium", "modes"])
+def test_controllers_that_do_not_count_are_named(what):
+    m = pair(0.4, 0.2)
+    plain = getattr(m, what)()  # no warning
+    for k in range(2):
+        m.force("b", lambda t, state: (5.0, 0, 0), name=f"pusher {k}")
+    with pytest.warns(taut.Uncontrolled, match="pusher 0, pusher 1 say.*expression") as caught:
+        found = getattr(m, what)()
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert str(found).splitlines()[1:] == str(plain).splitlines()[1:]

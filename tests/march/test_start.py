@@ -54,6 +54,31 @@ def test_an_inconsistent_start_carries_residuals_and_the_nearest_state(pendulum)
     assert "1e-10" in text
 
 
+def test_what_is_broken_most_is_said_first():
+    """Of a mechanism by joint, and nothing of what fits."""
+    m = taut.Mechanism()
+    bar = {"mass": 1.0, "inertia": (0.084, 0.084, 0.002)}
+    for k in range(7):
+        m.body(f"bar {k}", **bar, at=(0, 0, -0.5 - k))
+    for k in range(6):
+        m.spherical(f"ball {k}", f"bar {k}", f"bar {k + 1}", at=(0, 0, -1.0 - k))
+    q, _ = m.start()
+    q[m["bar 3"].first] += 0.01
+    q[m["bar 6"].first] += 0.2
+    q[m["bar 6"].first + 4] += 0.001  # a director
+    error = refused(m, q0=q)
+    named = [entry.partition(":")[0] for entry in error.received.split("; ")]
+    assert named == [
+        *(f"spherical joint ball {k}" for k in (5, 2, 3)), "bar 6 rigid 4", "and 1 more"
+    ]  # fmt: skip
+    assert "ball 5: g = -0.2" in error.received
+    q[m["bar 0"].first] += 1e-6
+    q[m["bar 1"].first] += 1e-5
+    more = refused(m, q0=q).received
+    assert more.endswith("; and 3 more")
+    assert more.startswith("spherical joint ball 5: ")
+
+
 def test_projected_starts_run_from_the_nearest_state(pendulum):
     error = refused(pendulum, q0=[1.2, 0.3], v0=[1, 1])
     run = taut.simulate(pendulum, q0=[1.2, 0.3], v0=[1, 1], project=True, **SHORT)

@@ -92,7 +92,15 @@ def test_keys_tell_options_apart():
     )
 
 
+@pytest.mark.parametrize(
+    "name", [x for x in taut.methods.CATALOGUE if x.rstrip("0123456789").endswith("-")]
+)
+def test_a_method_of_some_order_is_called_what_it_is_asked_for_by(name):
+    assert taut.methods.method_of(name).label == name
+
+
 def test_labels_show_what_was_changed():
+    assert taut.TimeElement(degree=2, quadrature="gauss").label == "time-element (gauss, 2)"
     assert taut.Rattle().label == "rattle"
     assert taut.TimeElement().label == "time-element"
     assert (

@@ -144,6 +144,9 @@ def test_refusals(options, message):
 
 def test_labels_and_keys():
     method = Composition("rattle", order=8)
-    assert method.label == "composition 817 of rattle"
+    assert method.label == "composition-8"
+    assert Composition("rattle", order=4, scheme="43").label == "composition-4 (scheme 43)"
+    other = Composition("time-element", order=6)
+    assert other.label == "composition-6 of time-element"
     assert method.key == "composition(order=8, base=Rattle(), scheme='817')"
     assert method == Composition(taut.Rattle(), order=8, scheme="817")

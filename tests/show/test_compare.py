@@ -32,7 +32,7 @@ class TestLabels:
         steps = [given.simulate(step=h, duration=1) for h in (0.01, 0.02)]
         assert list(taut.compare(steps).runs) == ["h = 0.01", "h = 0.02"]
         found = list(taut.compare(list(runs.values())).runs)
-        assert found == ["rattle", "gauss-lobatto", "symplectic-euler"]
+        assert found == ["rattle", "gauss-lobatto-4", "symplectic-euler"]
 
     def test_parameters_and_copies(self):
         x, k = sp.symbols("x k")
@@ -47,12 +47,39 @@ class TestLabels:
 
 
 class TestDistances:
-    def test_from_the_first_run(self, compared, runs):
+    def test_from_the_run_that_should_be_the_most_accurate(self, compared, runs):
+        best = runs["gauss-lobatto-4"]
         t, d = compared.distances["symplectic-euler"]
-        rows = np.searchsorted(runs["rattle"].t, t - 1e-9)
-        want = np.linalg.norm(runs["symplectic-euler"].q[rows] - runs["rattle"].q[rows], axis=1)
+        rows = np.searchsorted(best.t, t - 1e-9)
+        want = np.linalg.norm(runs["symplectic-euler"].q[rows] - best.q[rows], axis=1)
         np.testing.assert_array_equal(d, want)
-        assert compared.distances["rattle"][1].max() == 0
+        assert compared.distances["gauss-lobatto-4"][1].max() == 0
+        exact = taut.compare(runs, reference=problem("pendulum").exact).distances
+        errors = {label: pair[1].max() for label, pair in exact.items()}
+        assert min(errors, key=lambda label: errors[label]) == "gauss-lobatto-4"
+        assert "distances from gauss-lobatto-4" in compared.title()
+        assert compared.plot().axes[2].get_title(loc="right") == "from gauss-lobatto-4"
+
+    def test_by_order_or_by_step(self):
+        """A step of 0.001 beats a higher order at 0.1; of equals the first counts."""
+        given = problem("pendulum")
+        few = given.simulate(step=0.1, duration=1, method="gauss-lobatto-4")
+        many = given.simulate(step=0.001, duration=1)
+        errors = [np.abs(r.q - given.exact(r.t)[0]).max() for r in (few, many)]
+        assert errors[1] < errors[0]
+        assert taut.compare({"few": few, "many": many}).reference is many
+        assert (
+            taut.compare({"one": many, "two": given.simulate(step=0.001, duration=1)}).origin
+            == "one"
+        )
+
+    def test_what_it_is_from_is_said(self, runs):
+        found = taut.compare(runs, reference=problem("pendulum").exact)
+        assert "distances from a function" in found.title()
+        assert found.plot().axes[2].get_title(loc="right") == "from a function"
+        two = {x: runs[x] for x in ("rattle", "symplectic-euler")}
+        other = taut.compare(two, reference=runs["gauss-lobatto-4"])
+        assert "distances from another run" in other.title()
 
     def test_from_the_closed_form(self, runs):
         exact = problem("pendulum").exact
@@ -100,6 +127,8 @@ class TestTable:
             assert label in text
             assert f"{run.certificate.max_g:.1e}" in text
         assert "reference" in text.splitlines()[-1]
+        named = next(row for row in text.splitlines() if row.startswith("  method"))
+        assert named.split()[1:] == ["rattle", "gauss-lobatto-4", "symplectic-euler"]
 
     def test_as_html_it_is_escaped(self, runs):
         page = taut.compare({"<b>": runs["rattle"], "&": runs["rattle"]})._repr_html_()

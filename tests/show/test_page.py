@@ -2,6 +2,7 @@
 
 import pytest
 
+from taut.show import style
 from taut.show.page import Page, marked
 
 
@@ -55,3 +56,25 @@ def test_names_are_escaped():
     page.table(("<b>",), [("<b>",)], "<b>", name='d"><b>')
     page.folded("<b>", "<b>")
     assert page.html().count("<b>") == 0
+
+
+def test_pictures_fit_a_narrow_page_and_can_be_made_large(visit, tmp_path):
+    page = Page("A book", "")
+    page.chapter("One", "one")
+    wide = style.picture(2.0)
+    wide.add_subplot().plot([0, 1], [0, 1])
+    page.figure("fig", wide, "Fig. 1", "A line.")
+    (tmp_path / "book.html").write_text(page.html())
+    opened = visit(tmp_path / "book.html", width=390)
+    frame = "document.querySelector('figure .wide')"
+    assert opened.evaluate(f"{frame}.scrollWidth - {frame}.clientWidth") == 0
+    picture = opened.locator("figure img")
+    small = picture.bounding_box()
+    assert small["width"] > 300
+    picture.click()
+    assert picture.bounding_box()["width"] > 1.4 * small["width"]
+    picture.click()
+    assert picture.bounding_box() == small
+    assert opened.evaluate("document.documentElement.scrollWidth") <= 390
+    broad = visit(tmp_path / "book.html", width=1280)
+    assert broad.locator("figure img").bounding_box()["width"] == round(120 * wide.get_figwidth())

@@ -234,6 +234,115 @@ class TestKindsOfRuns:
         assert caught.value.partial.plot().bytes("png").startswith(PNG)
 
 
+class TestManyCurves:
+    """What many curves, long names and long runs look like."""
+
+    def test_trajectories_can_be_told_apart(self):
+        given = problem("zg-double")
+        angles = np.linspace(0.2, 0.6, 20)
+        q0 = np.column_stack([np.sin(angles), np.cos(angles), np.sin(angles), np.cos(angles) + 1])
+        run = given.simulate(q0=q0, v0=0, duration=2)
+        figure = run.plot(members=[1, 3, 5, 7, 9, 11, 13, 15, 16, 17, 18, 19])
+        (key,) = figure.legends
+        names = [x.get_text() for x in key.get_texts()]
+        assert names == ["trajectory 1", *map(str, (3, 5, 7, 9, 11, 13, 15, 16, 17, 18, 19))]
+        looks = [(x.get_color(), x._dash_pattern[1]) for x in key.get_lines()]
+        assert len({str(x) for x in looks}) == 12
+        for title in ("path", "energy error", "multipliers"):
+            lines = panel(figure, title).lines
+            drawn = {str((x.get_color(), x._dash_pattern[1])) for x in lines
+                     if not x.get_label().startswith("_r")}  # fmt: skip
+            assert len(drawn) >= 12
+        assert figure.bytes("png").startswith(PNG)
+        assert not problem("zg-double").simulate(duration=1).plot().legends
+
+    def test_a_curve_that_turns_too_often_is_a_band(self):
+        t = np.linspace(0, 1000, 40_001)
+        y = (1 + 0.3 * np.sin(t / 100)) * np.sin(5 * t)
+        figure = style.picture(2)
+        axes = figure.add_subplot()
+        style.draw(axes, t, y, 5000, color=style.BLUE, label="y")
+        (band,), (outline,) = axes.collections, axes.lines
+        assert (band.get_alpha(), outline.get_label()) == (0.3, "y")
+        x, edge = outline.get_xdata(), outline.get_ydata()
+        assert len(x) < 700
+        assert (edge.min(), edge.max()) == (y.min(), y.max())
+        assert (x.min(), x.max()) == (0, 1000)
+        for at in (100.0, 470.0, 800.0):  # above and below, the amplitude there
+            here = np.sort(edge[np.abs(x - at) < 2.5])
+            size = 1 + 0.3 * np.sin(at / 100)
+            np.testing.assert_allclose(here[[0, -1]], [-size, size], rtol=0.02)
+        other = figure.add_subplot()
+        style.draw(other, t[:2000], y[:2000], 5000, color=style.BLUE)
+        assert not other.collections
+        np.testing.assert_array_equal(other.lines[0].get_ydata(), y[:2000])
+
+    def test_a_band_with_gaps(self):
+        y = np.sin(np.arange(20_000.0))
+        y[5000:9000] = np.nan
+        axes = style.picture(2).add_subplot()
+        style.draw(axes, np.arange(20_000.0), y, 5000, color=style.BLUE)
+        assert np.nanmax(axes.lines[0].get_ydata()) == np.nanmax(y)
+
+    @pytest.mark.parametrize("letters", [3, 12, 30, 200])
+    def test_a_legend_covers_no_curve_and_stays_in_the_figure(self, letters):
+        """Of six constraints of nine, with short and long names."""
+        q = taut.coordinates(" ".join(f"{a}{i}" for i in range(9) for a in "xy"))
+        names = [f"{'n' * (letters - 2)} {i}" for i in range(9)]
+        bound = {name: q[2 * i] ** 2 + q[2 * i + 1] ** 2 - 1 - i for i, name in enumerate(names)}
+        system = taut.System(q, mass=1, potential=sum(q[1::2]), constraints=bound)
+        start = np.concatenate([[np.sqrt(1 + i), 0] for i in range(9)])
+        run = taut.simulate(system, q0=start, v0=0, duration=1, step=0.01, laws=None)
+        figure = run.plot()
+        axes = panel(figure, "multipliers")
+        assert axes.get_title(loc="right") == "the largest 6 of 9"
+        figure.draw_without_rendering()
+        key = axes.get_legend().get_window_extent()
+        assert key.y0 >= axes.get_window_extent().y1 - 1
+        for title in (axes._left_title, axes.title):
+            if title.get_text():
+                assert not title.get_window_extent().overlaps(key)
+        assert key.x1 <= figure.bbox.x1 + 1
+        others = [a for a in figure.axes if a is not axes]
+        assert not any(key.overlaps(a.get_window_extent()) for a in others)
+
+    @pytest.mark.parametrize("many", [2, 4, 6])
+    def test_a_legend_beside_a_heading_does_not_touch_it(self, many):
+        """In panels of all widths of the overview."""
+        q = taut.coordinates(" ".join(f"{a}{i}" for i in range(many) for a in "xy"))
+        bound = {f"name {i}": q[2 * i] ** 2 + q[2 * i + 1] ** 2 - 1 for i in range(many)}
+        system = taut.System(q, mass=1, potential=sum(q[1::2]), constraints=bound)
+        run = taut.simulate(
+            system, q0=[1, 0] * many, v0=0, duration=1, step=0.01, laws={"x": q[0], "y": q[1]}
+        )
+        figure = run.plot("path", "energy", "laws", "constraints", "multipliers", "coordinates")
+        figure.draw_without_rendering()
+        for axes in figure.axes:
+            if axes.get_legend() is not None:
+                key = axes.get_legend().get_window_extent()
+                assert not key.overlaps(axes._left_title.get_window_extent())
+
+    def test_names_that_begin_alike_stay_apart(self):
+        figure = style.picture(2, width=3.0)
+        axes = figure.add_subplot()
+        for letter in "xyzuvw":
+            axes.plot([0, 1], [0, 1], label=f"a quantity with a very long name, {letter}")
+        style.key_above(axes)
+        names = [x.get_text() for x in axes.get_legend().get_texts()]
+        assert len(set(names)) == 6
+        assert names[0].startswith("a quan")
+        assert names[0].endswith("x")
+        assert all("…" in x and len(x) < 30 for x in names)
+
+    def test_long_headings_are_cut(self):
+        x, y = taut.coordinates("x y")
+        many = taut.EnergyMomentum(invariants=[(x + k * y) ** 2 for k in range(40)])
+        system = taut.System([x, y], mass=1, potential=x**4 + y**4)
+        run = taut.simulate(system, q0=[1, 0], v0=0, duration=1, step=0.1, method=many, laws=None)
+        assert len(run.plot().get_suptitle()) <= 112
+        assert run.plot().get_suptitle().endswith("…")
+
+
 class TestGeometry:
     @pytest.mark.parametrize(
         ("name", "down"),

@@ -47,6 +47,8 @@ class Certificate(Sheet):
         constraints move.
     work : float
         Work of forces and of moving constraints (0 for a conservative system).
+    worst : int
+        Of a batch: the trajectory with the widest band, whose energy, band and work these are.
     """
 
     run: Trajectory = field(repr=False)
@@ -61,6 +63,7 @@ class Certificate(Sheet):
     most_iterations: int
     failures: int
     charts: int
+    worst: int = 0
 
     @cached_property
     def held(self) -> float | None:
@@ -153,6 +156,7 @@ class Certificate(Sheet):
             "max_g": self.max_g,
             "max_hidden": self.max_hidden,
             "energy0": self.energy0,
+            "energy_of": self.worst if run.batch else None,
             "energy_is_balance": not run.system.conservative,
             "energy_band": self.energy.band,
             "energy_drift": self.energy.relative,
@@ -217,10 +221,12 @@ class Certificate(Sheet):
             rows.append(("laws held", value, word))
         for w in self.watched:
             if not np.isfinite(w.largest_change):
-                rows.append((w.name, f"{w.first:.6g} at the start", "not a number"))
+                value = f"{w.first:.6g} at the start{self._whose(w.worst)}"
+                rows.append((w.name, value, "not a number"))
                 continue
             name = w.name if len(w.name) <= NAME else w.name[: NAME - 1] + "…"
-            rows.append((name, f"{w.first:.6g} ± {w.largest_change:.1e}", self._fate(w)))
+            value = f"{w.first:.6g} ± {w.largest_change:.1e}{self._whose(w.worst)}"
+            rows.append((name, value, self._fate(w)))
         if self._followed[1]:
             rows.append(("laws", f"not looked for: {self._followed[1]}", ""))
         if run.watch is not None:
@@ -308,15 +314,24 @@ class Certificate(Sheet):
         if np.isinf(e.half_width) or not np.isfinite(e.band):
             amount = "too few steps to tell" if self.steps < LONG_ENOUGH else "beyond measure"
         if self.run.system.conservative:
-            start = ("energy", f"{self.energy0:.8g}, band {e.band:.1e}", "")
-            return [start, ("energy drift", amount, self._energy_verdict())]
+            start = (
+                "energy",
+                f"{self.energy0:.8g}, band {e.band:.1e}{self._whose(self.worst)}",
+                "",
+            )
+            mean = " in the mean" if self.run.batch else ""
+            return [start, ("energy drift", amount + mean, self._energy_verdict())]
         # What is left is an error of the method; it need not oscillate about zero.
         share = f"{_percent(e.band / self.gross_work)} % of the work" if self.gross_work else ""
         work = f"{self.work:.6g} (in and out {self.gross_work:.3g})"
         return [
-            ("energy, work done", f"{self.energy0:.8g}, {work}", ""),
+            ("energy, work done", f"{self.energy0:.8g}, {work}{self._whose(self.worst)}", ""),
             ("energy − work", f"constant to {e.band:.1e}", share),
         ]
+
+    def _whose(self, trajectory: int) -> str:
+        """Which trajectory of a batch a value is of: the worst."""
+        return f" (trajectory {trajectory})" if self.run.batch else ""
 
     def _fate(self, w: Watched) -> str:
         """Verdict on a law."""
@@ -433,6 +448,7 @@ def certify(run: Trajectory) -> Certificate:
         most_iterations=int(column["most_iterations"].max()),
         failures=int(np.sum(column["failed_at"] >= 0)),
         charts=int(column["charts"].sum()),
+        worst=worst,
     )
 
 

@@ -36,6 +36,8 @@ class Watched:
         If the motion does not keep it: its rate, or why it could not be told.
     size : float
         Of its summands, where it is known: what rounding is measured by.
+    worst : int
+        Of a batch: the trajectory with the largest change, whose values these are.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Watched:
     proof: str = ""
     broken: str = ""
     size: float = 0.0
+    worst: int = 0
 
 
 def watched(run: Trajectory) -> tuple[list[Watched], str]:
@@ -81,7 +84,7 @@ def _found(run: Trajectory) -> tuple[list[Watched], str]:
     """Every law that the search finds but the energy, which the certificate has already."""
     from taut.laws.known import laws_of
 
-    if run.system.mechanism is not None and not _few_points(run.system):
+    if by_symmetry(run.system):
         return _momenta(run)
     laws = laws_of(run.system, run.parameters)
     if isinstance(laws, TautError):
@@ -93,12 +96,14 @@ def _found(run: Trajectory) -> tuple[list[Watched], str]:
     return [_follow(run, name, law.expression, x, law.verified) for name, law, x in rows], ""
 
 
-def _few_points(system: System) -> bool:
-    """Whether a mechanism is such that a search is the better way to find its laws."""
+def by_symmetry(system: System) -> bool:
+    """Whether laws are those of symmetries: of mechanisms, but for a few points alone."""
     from taut.laws.check import LARGEST
 
+    if system.mechanism is None:
+        return False
     points = all(x.shape.name in ("point", "number") for x in system.mechanism.parts.values())
-    return points and system.n <= LARGEST
+    return not (points and system.n <= LARGEST)
 
 
 def _momenta(run: Trajectory) -> tuple[list[Watched], str]:
@@ -168,4 +173,4 @@ def _follow(run: Trajectory, name: str, expression, values, proof="", broken="")
         band = 0.0
     drift = drift_of(means, duration / len(means), duration, band)
     first, largest = float(values[worst, 0]), float(np.abs(change).max())
-    return Watched(str(name), expression, first, largest, drift, proof, broken)
+    return Watched(str(name), expression, first, largest, drift, proof, broken, worst=worst)

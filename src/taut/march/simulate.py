@@ -36,6 +36,7 @@ from taut.model.controls import Channel, chosen as chosen_controls
 from taut.model.flow import Flow
 from taut.model.mechanism import Mechanism
 from taut.model.system import System
+from taut.progress import waiting
 
 FLOWS = "gauss-lobatto-4"  # "auto" for flows: Gauss' method keeps quadratic integrals
 
@@ -102,7 +103,8 @@ def simulate(
     events : expressions or `Event` objects, or a mapping name → expression or `Event`, optional
         Zero crossings to be located; ``run.events`` holds the states, a terminal one ends the run.
     progress : bool or callable, optional
-        A bar on long runs in a terminal by default; ``callable(done, total)`` to be told.
+        A bar on long runs in a terminal by default, before it a line that says that something is
+        being compiled; ``callable(done, total)`` to be told.
 
     Returns
     -------
@@ -189,9 +191,11 @@ def simulate(
     followed = _watched(model, laws)
     shop = workshop(model)
     begin = time.perf_counter()
-    start = prepare(
-        shop.mechanics, q0, v0, p0, plan.t0, values, project, hidden=chosen.keeps_hidden
-    )
+    wait = f"compiling {chosen.label} for {model.n} coordinates, {model.c} constraints"
+    with waiting(progress, wait):
+        start = prepare(
+            shop.mechanics, q0, v0, p0, plan.t0, values, project, hidden=chosen.keeps_hidden
+        )
     if tolerance is not None and channels:
         raise InputError(
             "no step can be chosen for a run with controls",
@@ -207,14 +211,14 @@ def simulate(
             again, duration=duration, every=every, laws=laws, events=events, progress=progress
         )
         return tuned(trial, whole, start.here, method, float(duration), tolerance)
-    with roomy(plan):
+    with roomy(plan), waiting(progress, wait):
         run = _kind(chosen, channels)(model, shop, chosen, plan, values, start.keep)
         if isinstance(run, ControlledRun):
             run.controlled_by(channels)
         run.begin(start)
-    run.watch = _watch(model, events, start.here, values)
-    if run.watch is not None:
-        run.groups[0].advance(run.plan, 0, run.watch)  # compiles that loop, outside the clock
+        run.watch = _watch(model, events, start.here, values)
+        if run.watch is not None:
+            run.groups[0].advance(run.plan, 0, run.watch)  # compiles that loop, outside the clock
     compile_time = time.perf_counter() - begin
     wall, error = run.march(progress)
     compile_time += run.compiling
@@ -387,7 +391,7 @@ def _explained(error: BaseException, partial: Trajectory, run: Run) -> BaseExcep
     return StepError(
         partial.ended_early,
         expected="a finite state near the one before, and Newton to find it",
-        received=f"method {run.method.name}, step {run.plan.step:g}",
+        received=f"method {run.method.label}, step {run.plan.step:g}",
         remedy=f"use a smaller step{away}; error.partial holds the trajectory up to here",
         t=t,
         index=index,

@@ -23,9 +23,10 @@ from taut.march.project import (
     tangent,
 )
 from taut.march.project_large import row_norms
-from taut.model.system import balanced
+from taut.model.system import System, balanced
 
 TOLERANCE = 1e-10  # of the scale of each constraint
+LISTED = 4  # constraints that are named
 NEIGHBOURS = 1e-3  # of the lengths around it: what the length of a free coordinate counts as
 
 
@@ -319,7 +320,7 @@ def _one(here: Snapshot, project: bool, loose: bool, label: str = "") -> Start:
     if len(keep) < mechanics.c and mechanics.system.rheonomic:
         check_rates(mechanics, q1, v1, t, par, keep, label)
     if (off or slides) and not project:
-        raise _inconsistent(mechanics, here.g, here.hidden, q1, v1, label)
+        raise _inconsistent(here, (g_scale, hidden_scale), q1, v1, loose, label)
     if v1 is not v or q1 is not q:
         here = replace(here, q=q1, v=v1, p=mechanics.momentum(q1, v1, t, par))
     return Start(here, keep, bool(off or slides))
@@ -410,21 +411,50 @@ def _sparse_condition(matrix) -> float:
         return np.inf
 
 
-def _inconsistent(mechanics, g, hidden, q, v, label: str) -> InconsistentStart:
-    names = mechanics.system.constraint_names
-    worst = np.argsort(-(np.abs(g) + np.abs(hidden)))[:4]
-    listed = "; ".join(
-        f"{names[i]}: g = {g[i]:.3g}, G v + ∂g/∂t = {hidden[i]:.3g}" for i in sorted(worst)
-    )
+def _inconsistent(here: Snapshot, sizes, q, v, loose: bool, label: str) -> InconsistentStart:
     with np.printoptions(precision=6, threshold=12):
         state = f"q = {q}, v = {v}"
     return InconsistentStart(
         f"the start{label} does not satisfy the constraints",
         expected=f"g = 0 and G v + ∂g/∂t = 0 to {TOLERANCE:g} of their scale",
-        received=listed,
+        received=_broken(here, sizes, loose),
         remedy=f"project=True takes the nearest consistent state: {state}",
-        g=g,
-        hidden=hidden,
+        g=here.g,
+        hidden=here.hidden,
         q=q,
         v=v,
     )
+
+
+def _broken(here: Snapshot, sizes, loose: bool) -> str:
+    """The constraints that are broken, the worst first; of a joint its worst rows."""
+    shares = [
+        np.abs(x) / np.maximum(size, 1e-300)
+        for x, size in zip((here.g, here.hidden), sizes, strict=True)
+    ]
+    off = np.maximum(shares[0], 0.0 if loose else shares[1])
+    broken = np.flatnonzero(off > TOLERANCE)
+    owners: dict[str, list[int]] = {}
+    for i, name in zip(broken.tolist(), _owned(here.mechanics.system, broken), strict=True):
+        owners.setdefault(name, []).append(i)
+    ranked = sorted(owners.items(), key=lambda x: -off[x[1]].max())
+    listed = [
+        f"{name}: g = {_most(here.g[rows]):.3g}, G v + ∂g/∂t = {_most(here.hidden[rows]):.3g}"
+        for name, rows in ranked[:LISTED]
+    ]
+    more = len(ranked) - LISTED
+    return "; ".join([*listed, *([f"and {more} more"] if more > 0 else [])])
+
+
+def _most(values: np.ndarray) -> float:
+    return float(values[np.argmax(np.abs(values))])
+
+
+def _owned(system: System, rows: np.ndarray) -> list[str]:
+    """What the rows belong to: joints of a mechanism, or themselves."""
+    names: list[str] = [system.constraint_names[i] for i in rows]
+    if system.mechanism is None:
+        return names
+    joints = system.mechanism.joints.values()
+    owner: dict[str, str] = {r: f"{x.kind} joint {x.name}" for x in joints for r in x.rows}
+    return [owner.get(name, name) for name in names]

@@ -333,12 +333,13 @@ class Trajectory:
             "path": the points of the drawing, or those named x, y[, z] or x1, y1[, z1] …, and what
             links them at the end;
             "coordinates": over time, or the expressions of `of`;
+            "joints": of a mechanism, angles and slides of joints since the start;
             "controls": what controllers said;
             "energy": H − H₀ and the line of the measured drift;
             "balance": E − E₀ − work, where forces act or constraints move;
             "laws": what conserved quantities change by, against the size of their terms;
             "constraints": |g| and |G q̇ + ∂g/∂t|;
-            "multipliers": λ;
+            "multipliers": λ; of a mechanism the forces in its joints;
             "phase": a coordinate against its momentum, or what `of` names;
             "section": states at which `when` crosses zero.
         axes : matplotlib.axes.Axes, optional
@@ -448,7 +449,7 @@ class Trajectory:
         many = f"{self.batch} trajectories, " if self.batch else ""
         return (
             f"Trajectory: {many}{len(self.t)} states, t = {self.t[0]:g} … {self.t[-1]:g}, "
-            f"{self.method.name}, step {self.step:g}"
+            f"{self.method.label}, step {self.step:g}"
             + (f"; {self.ended_early}" if self.ended_early else "")
         )
 

@@ -188,6 +188,7 @@ class Method(Sourced, ABC):
     depth: ClassVar[int] = 1  # stages that are solved for together
     substeps: ClassVar[tuple[float, ...]] = (1.0,)  # a step is the program with h times each
     pace: ClassVar[Any] = None  # the expression that steps are to be proportional to, if they vary
+    told_by_order: ClassVar[str] = ""  # the option that stands in its name as the order
     general: ClassVar[bool] = True  # serves every system, not only those of a special form
 
     @abstractmethod
@@ -218,10 +219,11 @@ class Method(Sourced, ABC):
     @property
     def label(self) -> str:
         """Name and the options that differ from their defaults, for people."""
-        changed = [
-            str(getattr(self, f.name)) for f in fields(self) if getattr(self, f.name) != f.default
-        ]
-        return f"{self.name} ({', '.join(changed)})" if changed else self.name
+        told = self.told_by_order
+        name = f"{self.name}-{self.order}" if told else self.name
+        others = [f for f in fields(self) if f.name != told]
+        changed = [str(getattr(self, f.name)) for f in others if getattr(self, f.name) != f.default]
+        return f"{name} ({', '.join(changed)})" if changed else name
 
     def claims(self) -> list[tuple[str, str]]:
         """What it is said to do, and where it is from: rows of a table."""

@@ -157,4 +157,7 @@ class Composition(Wrapped):
 
     @property
     def label(self) -> str:
-        return f"{self.name} {self.scheme} of {self.inner.label}"
+        """As the catalogue says, and what is another base or scheme than there."""
+        base = "" if self.inner.label == "rattle" else f" of {self.inner.label}"
+        scheme = "" if self.scheme == BEST[self.order] else f" (scheme {self.scheme})"
+        return f"{self.name}-{self.order}{base}{scheme}"

@@ -123,6 +123,7 @@ class GaussLobatto(_Spark):
     stages: int = 2
 
     name: ClassVar[str] = "gauss-lobatto"
+    told_by_order: ClassVar[str] = "stages"
     symmetric: ClassVar[bool] = True
     references: ClassVar[tuple[str, ...]] = ("jay1998", "jay2007")
 
@@ -151,6 +152,7 @@ class LobattoPair(_Spark):
     stages: int = 3
 
     name: ClassVar[str] = "lobatto"
+    told_by_order: ClassVar[str] = "stages"
     symmetric: ClassVar[bool] = True
     references: ClassVar[tuple[str, ...]] = ("jay1996",)
 

@@ -162,6 +162,11 @@ class TimeElement(Method):
         return min(2 * self.degree, 2 * points if family == "gauss" else 2 * points - 2)
 
     @property
+    def told_by_order(self) -> str:  # type: ignore[override]
+        """The degree of an element of higher degree, where the quadrature does not matter."""
+        return "degree" if self.degree > 1 and self.quadrature == "lobatto" else ""
+
+    @property
     def charted(self) -> bool:  # type: ignore[override]
         """Whether the step is written in a chart that may have to be changed."""
         return self.form == "independent"

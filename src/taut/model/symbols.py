@@ -136,12 +136,16 @@ class Vocabulary:
         """Read `foreign` (say the derivative of a dynamicsymbol) as `own`."""
         self._foreign[foreign] = own
 
-    def read(self, expression: object, where: str) -> sp.Expr:
-        """`expression` in our symbols; an unknown symbol or a non-number is an error."""
+    def scalar(self, expression: object, where: str) -> sp.Expr:
+        """`expression`, also of a text, in whatever symbols."""
         if isinstance(expression, str):  # so that E and I are what they are here
             with suppress(sp.SympifyError, SyntaxError, TypeError, AttributeError):
                 expression = sp.sympify(expression, locals=dict(self._ours))
-        expr = scalar(expression, where)
+        return scalar(expression, where)
+
+    def read(self, expression: object, where: str) -> sp.Expr:
+        """`expression` in our symbols; an unknown symbol or a non-number is an error."""
+        expr = self.scalar(expression, where)
         if expr.is_number:
             return expr
         return self._replaced(expr, where)

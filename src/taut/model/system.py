@@ -502,8 +502,14 @@ class System:
     time = t
 
     def read(self, expression: Any, where: str = "the expression") -> sp.Expr:
-        """An expression, or the one of a `Law`, in the system's own symbols; others are errors."""
-        return self._vocabulary.read(getattr(expression, "expression", expression), where)
+        """An expression, or the one of a `Law`, in the system's own symbols; others are errors.
+
+        Of a mechanism angles and slides of joints are known, too: ``angle_hinge``, ``slide_rail``.
+        """
+        given = getattr(expression, "expression", expression)
+        if self.mechanism is not None:
+            given = self.mechanism.in_coordinates(self._vocabulary.scalar(given, where))
+        return self._vocabulary.read(given, where)
 
     def parameter_symbols(self, values: Mapping[str, float]) -> dict[sp.Symbol, float]:
         """Symbols of the parameters with their values."""

@@ -30,8 +30,9 @@ def compare(
     runs : sequence of runs, or mapping label → run
         Without labels they are named by what differs.
     reference : a run, a label, or a function t → q, optional
-        What distances are measured from; the first run by default.  A function takes times of shape
-        (N,) and gives coordinates of shape (N, n), or (q, v) as the closed form of a problem does.
+        What distances are measured from; by default the run that should be the most accurate by its
+        order and step (of equals the first), which the title names.  A function takes times of
+        shape (N,) and gives coordinates of shape (N, n), or (q, v) as the closed form of a problem.
 
     Returns
     -------
@@ -62,7 +63,7 @@ def compare(
             raise UnknownName("run", reference, named)
         reference = named[reference]
     if reference is None:
-        reference = next(iter(named.values()))
+        reference = _finest(list(named.values()))
     if isinstance(reference, Run):
         _check({**named, "reference": reference})
     elif not callable(reference):
@@ -101,7 +102,13 @@ class Comparison(Sheet):
         model = getattr(model, "flow", None) or model
         work = any("*" in cell for row in side_by_side(self.runs)[1:] for cell in row[1:])
         star = "; * energy minus work" if work else ""
-        return f"{len(self.runs)} runs of one model, {model!r}{star}"
+        return f"{len(self.runs)} runs of one model, {model!r}; distances from {self.origin}{star}"
+
+    @property
+    def origin(self) -> str:
+        """What distances are measured from, in words."""
+        same = (label for label, run in self.runs.items() if run is self.reference)
+        return next(same, "another run" if isinstance(self.reference, Run) else "a function")
 
     def rows(self) -> list[list[str]]:
         """The main lines of the certificates, one column for each run."""
@@ -162,6 +169,13 @@ def _named(runs: list[Run]) -> dict[str, Run]:
 
 def _method(run: Run) -> str:
     return run.method.label if isinstance(run, Trajectory) else run.method.name
+
+
+def _finest(runs: list[Run]) -> Run:
+    """The run whose error should be least: hᵖ is, with steps in units of ten of the longest."""
+    whole = [run for run in runs if not run.ended_early] or runs
+    unit = 10 * max(run.step for run in whole)
+    return min(whole, key=lambda run: run.method.order * np.log(run.step / unit))
 
 
 def _check_runs(runs: Sequence[Any]) -> None:
@@ -270,7 +284,9 @@ def side_by_side(runs: Mapping[str, Run]) -> list[list[str]]:
 def main_lines(run: Run) -> dict[str, str]:
     """The main lines of a certificate."""
     c = run.certificate
-    found = {"method": run.method.name, "steps": f"{c.steps} × {run.step:g}"}
+    label = _method(run)
+    short = label if " " not in label else run.method.name  # a column has no room for options
+    found = {"method": short, "steps": f"{c.steps} × {run.step:g}"}
     if isinstance(run, FieldTrajectory):
         return found | _energy_lines(c, not c.gross_work) | _momentum_lines(c)
     if run.system.c:

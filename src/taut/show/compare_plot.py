@@ -18,8 +18,8 @@ from taut.show.words import plain
 ROW = 0.19  # inches of a line of the table
 LETTER = 0.0082  # of the width: of a letter of the table
 GAPS = (0.02, 0.07)  # of the width: between its columns, at least and at most
+ORIGIN = 20  # letters of the name of what distances are measured from
 LEFT_OUT = ("method", "in % of the band")  # lines of the table that the figure has no room for
-LINES = ((), (4, 1.5), (1, 1))  # dashes, once all colours are used
 SHORT = {
     "max |G q̇|": r"max $|G\dot q|$",
     "max |g|": "max $|g|$",
@@ -55,10 +55,8 @@ def figure_of(comparison: Comparison, title: str | None) -> style.Picture:
 
 def _look(k: int, many: int, label: str) -> dict[str, Any]:
     """Later lines are thinner, so that those which agree are all seen."""
-    dashes = LINES[k // len(style.COLOURS) % len(LINES)]
     return {
-        "color": style.COLOURS[k % len(style.COLOURS)],
-        "ls": (0, dashes) if dashes else "-",
+        **style.look(k),
         "lw": 0.7 + 0.8 * (many - 1 - k) / (many - 1),
         "label": plain(label),
     }
@@ -155,7 +153,7 @@ def _distances(axes: Axes | None, comparison: Comparison, looks: dict[str, Any])
     if axes is not None:
         draw_decades(axes, curves)
         axes.set_ylabel(_distance_name(next(iter(comparison.runs.values()))))
-        style.title(axes, "distance", _reference(comparison))
+        style.title(axes, "distance", f"from {plain(comparison.origin, ORIGIN)}")
     return bool(curves)
 
 
@@ -163,13 +161,6 @@ def _distance_name(run: Run) -> str:
     if isinstance(run, Trajectory):
         return r"$|q - q_\mathrm{ref}|$"
     return r"$|r - r_\mathrm{ref}|$" if run.mesh is not None else r"$|\mu - \mu_\mathrm{ref}|$"
-
-
-def _reference(comparison: Comparison) -> str:
-    for label, run in comparison.runs.items():
-        if run is comparison.reference:
-            return f"from {plain(label)[:20]}"
-    return "from the reference"
 
 
 def _draw_table(axes: Axes, comparison: Comparison, looks: dict[str, Any]) -> None:

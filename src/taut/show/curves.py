@@ -21,11 +21,12 @@ from taut.show.errors import (
     draw_errors,
     over_time,
 )
+from taut.show.joint_forces import PEAK, USUAL, held_in, motions_in
 from taut.show.view import View, thinned
 from taut.show.words import formula, plain
 
 SERIES = 6  # curves of one trajectory in one panel
-HEADLINE = 40  # letters of a legend beside the heading
+JOINTS = 8  # whose forces are looked at
 SAMPLES = 2000  # states from which the size of a law's terms is taken
 ROUND_OFF = 1e-12  # of the size of a law: its changes are shown by their size alone
 COSTLY = 5000  # states at which multipliers are found that cost a solve in Python each
@@ -44,11 +45,11 @@ def draw_coordinates(axes: Axes, view: View) -> None:
     drawn = []
     for k, run in enumerate(view.runs):
         for i, values in enumerate(run.evaluate_all(shown)):
-            colour = style.COLOURS[(k if len(view.runs) > 1 else i) % len(style.COLOURS)]
+            look = style.look(k if len(view.runs) > 1 else i)
             name = formula(system, shown[i]) if k == 0 else f"_{k}"
-            t, y = style.envelope(run.t, values, view.share(len(view.runs) * len(shown)))
-            axes.plot(t, y, color=colour, label=name, **style.marks(len(run.t)))
-            drawn.append(y)
+            points = view.share(len(view.runs) * len(shown))
+            style.draw(axes, run.t, values, points, label=name, **look)
+            drawn.append(values)
     style.calm(axes, *_range(drawn))
     plainly = set(shown) <= set(system.coordinates)
     style.title(
@@ -59,9 +60,41 @@ def draw_coordinates(axes: Axes, view: View) -> None:
     over_time(axes, view.runs[0])
     axes.yaxis.set_major_locator(style.ticks(5))
     if len(shown) > 1:
-        _key(axes, len(shown), bool(axes.get_title(loc="right")))
+        _key(axes, bool(axes.get_title(loc="right")))
     else:
         axes.set_ylabel(formula(system, shown[0]))
+
+
+def no_motions(view: View) -> InputError | None:
+    """Some joint must turn or slide."""
+    if view.run.system.mechanism is not None and motions_in(thinned(view.runs[0], 2)):
+        return None
+    return InputError(
+        "the run has no joints that turn or slide",
+        expected="a mechanism with hinges or sliders",
+        remedy='run.plot("coordinates", of=…)',
+    )
+
+
+def draw_motions(axes: Axes, view: View) -> None:
+    """Angles and slides of joints since the start: those that move most, of a batch the first."""
+    runs, drawn = view.runs, []
+    every = motions_in(runs[0])
+    names = [name for name, _ in every[: SERIES if len(runs) == 1 else 1]]
+    for k, run in enumerate(runs):
+        found = dict(every if k == 0 else motions_in(run))
+        for i, name in enumerate(names):
+            label = plain(name) if k == 0 else "_"
+            look = {**style.look(k if len(runs) > 1 else i), "label": label}
+            style.draw(axes, run.t, found[name], view.share(len(runs) * len(names)), **look)
+            drawn.append(found[name])
+    style.calm(axes, *_range(drawn))
+    over_time(axes, runs[0])
+    axes.yaxis.set_major_locator(style.ticks(5))
+    axes.set_ylabel("since the start")
+    note = f"{len(names)} of {len(every)}" if len(names) < len(every) else ""
+    style.title(axes, "angles and slides", note)
+    _key(axes, bool(note))
 
 
 def no_controls(view: View) -> InputError | None:
@@ -82,15 +115,14 @@ def draw_controls(axes: Axes, view: View) -> None:
     ]
     shown, drawn = curves[:SERIES], []
     for i, (name, t, values) in enumerate(shown):
-        colour = style.COLOURS[i % len(style.COLOURS)]
-        axes.plot(t, values, color=colour, drawstyle="steps-post", lw=0.9, label=plain(name))
+        axes.plot(t, values, **style.look(i), drawstyle="steps-post", lw=0.9, label=plain(name))
         drawn.append(values)
     style.calm(axes, *_range(drawn))
     over_time(axes, view.runs[0])
     note = f"{len(shown)} of {len(curves)}" if len(shown) < len(curves) else ""
     style.title(axes, "controls", note)
     if len(shown) > 1:
-        _key(axes, len(shown), bool(note))
+        _key(axes, bool(note))
     else:
         axes.set_ylabel(plain(shown[0][0]))
 
@@ -100,15 +132,10 @@ def _range(values: list[np.ndarray]) -> tuple[float, float]:
     return float(np.nanmin(every)), float(np.nanmax(every))
 
 
-def _key(axes: Axes, many: int, remark: bool) -> None:
-    """In the line of the heading; inside where a remark stands there, or names are long."""
-    names = axes.get_legend_handles_labels()[1]
-    letters = sum(4 + len(re.sub(r"\$[^$]*\$", "xx", x)) for x in names)
-    if remark or letters > HEADLINE:
-        axes.legend(
-            loc="best", ncols=min(many, 3), columnspacing=1.0, handlelength=1.2, frameon=True,
-            framealpha=0.8, edgecolor="none", borderpad=0.2,
-        )  # fmt: skip
+def _key(axes: Axes, remark: bool) -> None:
+    """In the line of the heading; under it where a remark stands there, or names are long."""
+    if remark or not style.fits_beside(axes):
+        style.key_above(axes)
     else:
         style.key(axes)
 
@@ -132,9 +159,8 @@ def draw_energy(axes: Axes, view: View) -> None:
     note, begun = "", len(axes.lines)
     for k, run in enumerate(runs):
         error = run.energy - run.energy[0]
-        t, y = style.envelope(run.t, error, view.share(len(runs)))
-        colour = style.COLOURS[k % len(style.COLOURS)]
-        axes.plot(t, y, color=colour, lw=0.7, label="energy error", **style.marks(len(run.t)))
+        look = {**style.look(k), "lw": 0.7, "label": "energy error"}
+        style.draw(axes, run.t, error, view.share(len(runs)), **look)
         if conserved and len(runs) == 1:
             note = draw_drift(axes, run.t, error, run.certificate.energy)
     if len(runs) > 1:
@@ -195,32 +221,24 @@ def draw_laws(axes: Axes, view: View) -> None:
     curves = []
     for k, run in enumerate(runs):
         for i, change in enumerate(law_changes(run, shown)):
-            colour = style.COLOURS[(i if len(runs) == 1 else k) % len(style.COLOURS)]
             label = _law_name(view.run, shown[i]) if k == 0 else "_"
-            curves.append((run.t, change, {"color": colour, "label": label}))
+            look = style.look(i if len(runs) == 1 else k)
+            curves.append((run.t, change, {**look, "label": label}))
     small, large = r"$(I - I_0)\,/\,\Vert I\Vert$", r"$|I - I_0|\,/\,\Vert I\Vert$"
     points = view.share(len(curves))
     draw_errors(axes, curves, label=small, size=large, points=points, round_off=ROUND_OFF)
     left_out = f"{len(shown)} of {len(laws)}" if len(shown) < len(laws) else ""
     style.title(axes, "conserved quantities", left_out)
     if len(runs) == 1 or len(shown) == 1:
-        _inside(axes)
+        style.key_above(axes)
     over_time(axes, runs[0])
 
 
 def _law_name(run: Trajectory, law: Any) -> str:
+    if run.system.mechanism is not None:
+        return plain(law.name)
     text = formula(run.system, law.expression)
     return text if text.startswith("$") and len(text) <= 60 else plain(law.name)
-
-
-def _inside(axes: Axes) -> None:
-    """A legend in the panel: names of laws are too long for the line of the heading."""
-    handles, labels = axes.get_legend_handles_labels()
-    pairs = [(h, x) for h, x in zip(handles, labels, strict=True) if not x.startswith("_")]
-    axes.legend(
-        *zip(*pairs, strict=True), loc="best", fontsize=6.5, handlelength=1.2, labelspacing=0.3,
-        frameon=True, framealpha=0.8, edgecolor="none", borderpad=0.2,
-    )  # fmt: skip
 
 
 # ---- constraints ------------------------------------------------------------------------------
@@ -254,31 +272,84 @@ def draw_constraints(axes: Axes, view: View) -> None:
     style.key(axes)
 
 
+def no_multipliers(view: View) -> InputError | None:
+    """There must be constraints, and of a mechanism joints: what keeps bodies rigid is no force."""
+    mechanism = view.run.system.mechanism
+    if mechanism is None or not view.run.system.c or mechanism.joints:
+        return no_constraints(view)
+    return InputError(
+        "the mechanism has no joints",
+        expected="joints, whose forces are drawn",
+        remedy='run.plot("energy") or run.plot("laws")',
+    )
+
+
 def draw_multipliers(axes: Axes, view: View) -> None:
-    """λ(t); of many the largest, of a batch the first."""
+    """λ(t); of many the largest, of a batch the first; of a mechanism forces in its joints."""
+    if view.run.system.mechanism is not None:
+        draw_joints(axes, view)
+        return
     c, runs = view.run.system.c, view.runs
     found = [_with_multipliers(run) for run in runs]
     sizes = np.nanmax(np.abs(found[0].multipliers), axis=0)
-    most = SERIES if len(runs) == 1 else 1
-    shown = sorted(np.argsort(-sizes, kind="stable")[:most].tolist())
+    shown = _largest(sizes, len(runs))
     drawn = []
     for k, run in enumerate(found):
         for i, column in enumerate(shown):
-            colour = style.COLOURS[(k if len(runs) > 1 else i) % len(style.COLOURS)]
             label = _multiplier(view.run, column) if k == 0 else "_"
             values = run.multipliers[:, column]
-            t, y = style.envelope(run.t, values, view.share(len(runs) * len(shown)))
-            axes.plot(t, y, color=colour, lw=0.8, label=label, **style.marks(len(run.t)))
-            drawn.append(y)
+            look = {**style.look(k if len(runs) > 1 else i), "lw": 0.8, "label": label}
+            style.draw(axes, run.t, values, view.share(len(runs) * len(shown)), **look)
+            drawn.append(values)
     around_zero(axes, r"$\lambda$", drawn)
     style.calm(axes, *_range(drawn))
     over_time(axes, runs[0])
-    note = f"{len(shown)} of {c}" if len(shown) < c else ""
+    note = _of_many(len(shown), c)
     style.title(axes, "multipliers", note)
     if len(shown) > 1:
-        _key(axes, len(shown), bool(note))
+        _key(axes, bool(note))
     elif c > 1:
         axes.set_ylabel(axes.get_ylabel().replace(r"$\lambda$", _multiplier(view.run, shown[0])))
+
+
+def draw_joints(axes: Axes, view: View) -> None:
+    """How large forces in joints are: of many joints the largest, of a batch that of each."""
+    runs, drawn = view.runs, []
+    t, joints, left_out = held_in(runs[0], JOINTS)
+    shown = _largest(np.array([np.nanmax(x.size) for x in joints]), len(runs))
+    names = [joints[k].name for k in shown]
+    for k, run in enumerate(runs):
+        t, found, _ = (t, joints, 0) if k == 0 else held_in(run, JOINTS)
+        for i, joint in enumerate(x for x in found if x.name in names):
+            label = plain(joint.name) if k == 0 else "_"
+            look = {**style.look(k if len(runs) > 1 else i), "lw": 0.8, "label": label}
+            style.draw(axes, t, joint.size, view.share(len(runs) * len(shown)), **look)
+            drawn.append(joint.size)
+    if not drawn:  # gears alone, say
+        axes.plot(runs[0].t[[0, -1]], [0.0, 0.0], lw=0.8)
+        drawn.append(np.zeros(1))
+    top = max(float(np.nanmax(x)) for x in drawn)
+    usual = max(float(np.nanquantile(x, USUAL)) for x in drawn)
+    peaks = top > PEAK * usual > 0
+    around_zero(axes, "$|F|$", [np.array([3 * usual if peaks else top])])
+    if top > 0:
+        axes.set_ylim(0, 3 * usual if peaks else 1.05 * top)
+    over_time(axes, runs[0])
+    note = _of_many(len(shown), len(joints) + left_out)
+    said = f"peaks to {style.number(top)}" if peaks else ""
+    style.title(axes, "forces in joints", "; ".join(filter(None, (note, said))))
+    if names:
+        _key(axes, bool(note or said))
+
+
+def _largest(sizes: np.ndarray, trajectories: int) -> list[int]:
+    """Which of many are drawn, in their own order."""
+    most = SERIES if trajectories == 1 else 1
+    return sorted(np.argsort(-sizes, kind="stable")[:most].tolist())
+
+
+def _of_many(shown: int, many: int) -> str:
+    return f"the largest {shown} of {many}" if shown < many else ""
 
 
 def _with_multipliers(run: Trajectory) -> Trajectory:

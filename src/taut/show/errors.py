@@ -54,7 +54,7 @@ def draw_errors(
     largest = max(_largest(y) for y in values)
     if within_orders(values) and not 0 < largest < round_off:
         for t, y, look in curves:
-            axes.plot(*style.envelope(t, y, points), **{"lw": 0.7, **style.marks(len(t)), **look})
+            style.draw(axes, t, y, points, **{"lw": 0.7, **look})
         around_zero(axes, label, values)
     else:
         draw_decades(axes, curves)
@@ -99,12 +99,12 @@ def draw_books(axes: Axes, books: list[np.ndarray], run: Any) -> None:
     """E − E₀ − work, as means over blocks of steps: the books have them of all steps."""
     ends = []
     for k, row in enumerate(books):
-        colour = style.COLOURS[k % len(style.COLOURS)]
+        look = style.look(k)
         t, means = blocks(row, run)
-        axes.plot(t, means, color=colour, lw=0.9, label="balance", **style.marks(len(t)))
+        axes.plot(t, means, **look, lw=0.9, label="balance", **style.marks(len(t)))
         value = dict(zip(BOOKS, row, strict=False))
         ends += [value["error_min"], value["error_max"]]
-        axes.axhspan(*ends[-2:], color=colour, alpha=0.15, lw=0, label="_band")
+        axes.axhspan(*ends[-2:], color=look["color"], alpha=0.15, lw=0, label="_band")
     low, high = min(ends), max(ends)
     around_zero(axes, "$E - E_0 - W$", [np.array(ends)])
     room = 0.15 * (high - low) or 1e-16

@@ -12,6 +12,7 @@ import numpy as np
 import sympy as sp
 
 from taut.model.drawing import Drawing
+from taut.model.mechanism.shapes import GROUND, POINT
 from taut.model.symbols import t
 from taut.model.system import System
 from taut.model.terms import Term
@@ -52,7 +53,14 @@ class Rod:
 
 
 def points_of(system: System) -> list[Point]:
-    """Points among the coordinates: x1, y1[, z1], x_a, y_a …; all in space, or all in a plane."""
+    """Points among the coordinates: x1, y1[, z1], x_a, y_a …; all in space, or all in a plane.
+
+    Of a mechanism the centres of its parts; nodes of beams where there is nothing else.
+    """
+    if system.mechanism is not None:
+        parts = [x for x in system.mechanism.parts.values() if x.shape.size >= 3]
+        solid = [x for x in parts if "beam" not in x.looks] or parts
+        return [Point(x.name, (x.first, x.first + 1, x.first + 2)) for x in solid]
     named: dict[str, dict[str, int]] = {}
     for i, symbol in enumerate(system.coordinates):
         match = _AXIS.fullmatch(symbol.name)
@@ -71,6 +79,10 @@ def points_of(system: System) -> list[Point]:
 
 def down_of(system: System, points: list[Point], parameters: Mapping[str, float]) -> str | None:
     """The axis along which a uniform force, positive on every point, pulls; None without one."""
+    if system.mechanism is not None:
+        along = np.flatnonzero(system.mechanism.gravity)
+        only = len(along) == 1 and system.mechanism.gravity[along[0]] > 0
+        return "xyz"[along[0]] if only else None
     force: list[Any] = [sp.Integer(0)] * system.n
     for term in system.terms:
         if term.kind in ("lagrangian", "hamiltonian"):
@@ -127,6 +139,8 @@ def _new_name(name: str, taken: Mapping[str, Any]) -> str:
 
 def rods_of(system: System, points: list[Point]) -> list[Rod]:
     """Rods among the constraints: a (|r − r₀|² − l²) = 0 or a (|r₁ − r₂|² − l²) = 0."""
+    if system.mechanism is not None:
+        return list(_rods_of_mechanism(system.mechanism, points))
     owner = {column: (k, a) for k, p in enumerate(points) for a, column in enumerate(p.columns)}
     found: list[Rod] = []
     for term in system.terms:
@@ -134,6 +148,21 @@ def rods_of(system: System, points: list[Point]) -> list[Rod]:
             for expression in term.expressions:
                 found += _rods(term, expression, owner, points)
     return found
+
+
+def _rods_of_mechanism(mechanism: Any, points: list[Point]) -> Iterator[Rod]:
+    """Those of its rods that hold point masses, to each other or to the ground."""
+    number = {point.name: k for k, point in enumerate(points)}
+    for joint in mechanism.joints.values():
+        if joint.kind != "rod":
+            continue
+        sides = [(x, at) for x, at in zip((joint.a, joint.b), joint.at, strict=True)]
+        ends = [number[x.name] for x, _ in sides if x.shape is POINT]
+        held = [tuple(float(c) for c in at) for x, at in sides if x.shape is GROUND]
+        if len(ends) == 2:
+            yield Rod(ends[0], ends[1])
+        elif ends and held:
+            yield Rod(ends[0], held[0])
 
 
 def _rods(term: Term, expression: sp.Expr, owner: dict, points: list[Point]) -> Iterator[Rod]:

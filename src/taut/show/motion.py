@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,15 @@ from taut.show.curves import law_changes
 from taut.show.errors import blocks, drift_line
 from taut.show.frames import part_of, rows_shown, shown_of
 from taut.show.geometry import down_of, drawing_of, points_of
-from taut.show.scene import Item, Panel, Scene, box_of
+from taut.show.joint_forces import PEAK, USUAL, held_in, motions_in
+from taut.show.scene import Chooser, Item, Panel, Scene, box_of
 from taut.show.view import members as members_of
 
 MEMBERS = 6  # trajectories of a batch that are drawn
 TRAILS = 4  # points that leave a trail by themselves
 LABELS = 12  # points whose names are written
 CURVES = 6  # in one panel
+JOINTS = 40  # that a reader can choose from
 LARGE = 40  # constraints, up to which their multipliers are solved for
 SAMPLES = 200  # of a standing curve
 REMEDY = 'give the system a drawing: taut.System(…, drawing=taut.Drawing({"bob": (x, y)}, …))'
@@ -146,13 +149,14 @@ def _axes(drawing: Drawing) -> tuple[str, ...]:
 # ---- curves -----------------------------------------------------------------------------------
 
 
-def panels_of(run: Trajectory, drawn: bool = True, members: Any = MEMBERS) -> list[Panel]:
-    """Controls, energy, its balance, constraints, laws, multipliers.
+def panels_of(run: Trajectory, drawn: bool = True, members: Any = MEMBERS) -> list[Panel | Chooser]:
+    """Controls, energy, its balance, constraints, laws, forces of joints or multipliers.
 
     And the coordinates, if nothing else is drawn or they are all there is.
     """
     runs, numbers, _ = members_of(run, members)
     system = run.system
+    found: list[Panel | Chooser]
     found = [] if drawn and not system.first_order else [_coordinates(runs, numbers)]
     if run.held is not None:
         found.append(_controls(runs, numbers))
@@ -164,7 +168,9 @@ def panels_of(run: Trajectory, drawn: bool = True, members: Any = MEMBERS) -> li
         found.append(_residuals(runs))
     if run.batch is None:
         found += _laws(run)
-        if 0 < system.c <= LARGE:
+        if system.mechanism is not None and system.c:
+            found += [*_turning(run), *_joints(run)]
+        elif 0 < system.c <= LARGE:
             found.append(_multipliers(run))
     ends = [shown_of(one) for one in runs]
     until = float(run.t[max(ends) - 1]) if max(ends) else np.inf
@@ -249,9 +255,65 @@ def _laws(run: Trajectory) -> list[Panel]:
     return [Panel("conserved quantities", "(I − I₀)/‖I‖", run.t, curves, note=note)]
 
 
+def _turning(run: Trajectory) -> list[Panel]:
+    """Angles and slides of joints."""
+    moved = motions_in(run)
+    note = f"{CURVES} of {len(moved)}, those that move most" if len(moved) > CURVES else ""
+    label = "since the start"
+    return [Panel("angles and slides", label, run.t, moved[:CURVES], note=note)] if moved else []
+
+
+def _joints(run: Trajectory) -> list[Panel | Chooser]:
+    """Forces in joints: the largest side by side, then one by one; likewise torques."""
+    t, joints, left_out = held_in(run, JOINTS)
+    pulling = [x for x in joints if x.force.any()]
+    turning = [x for x in joints if x.torque.any()]
+    found: list[Panel | Chooser] = []
+    if len(pulling) > 1:
+        sizes = [float(np.nanmax(x.size)) for x in pulling]
+        shown = sorted(np.argsort(sizes, kind="stable")[::-1][:CURVES].tolist())
+        curves = [(pulling[k].name, pulling[k].size) for k in shown]
+        many = len(pulling) + left_out
+        note = f"the largest {len(shown)} of {many}" if len(shown) < many else ""
+        found.append(_peaked(Panel("forces in joints", "|F|", t, curves, note=note)))
+    note = "on the second part, in space"
+    if left_out:
+        note = f"{left_out} joints with less are left out"
+    for title, label, group, values in (
+        ("force in", "F", pulling, [x.force for x in pulling]),
+        ("torque in", "T", turning, [x.torque for x in turning]),
+    ):
+        panels = [
+            (x.name, _peaked(Panel(f"{title} {x.name}", label, t, _components(y), note=note)))
+            for x, y in zip(group, values, strict=True)
+        ]
+        if panels:
+            found.append(Chooser(title, panels) if len(panels) > 1 else panels[0][1])
+    return found
+
+
+def _components(values: np.ndarray) -> list[tuple[str, np.ndarray]]:
+    return list(zip("xyz", values.T, strict=True))
+
+
+def _peaked(panel: Panel) -> Panel:
+    """The panel, its axis made for what is usual where there are peaks: beside singular places."""
+    values = np.abs([y for _, y in panel.curves])
+    top, usual = float(np.nanmax(values)), float(np.nanquantile(values.max(axis=0), USUAL))
+    if not top > PEAK * usual > 0:
+        return panel
+    low = 0.0 if min(float(np.nanmin(y)) for _, y in panel.curves) >= 0 else -3 * usual
+    said = f"peaks up to {top:.1e}"
+    note = f"{panel.note}; {said}" if panel.note else said
+    return replace(panel, limits=(low, 3 * usual), note=note)
+
+
 def _multipliers(run: Trajectory) -> Panel:
-    names = run.system.constraint_names[:CURVES]
-    curves = [(f"λ {name}", run.multipliers[:, i]) for i, name in enumerate(names)]
-    left_out = run.system.c - len(names)
-    note = f"{left_out} more are not shown" if left_out else ""
+    """λ: of many the largest."""
+    sizes = np.nan_to_num(np.abs(run.multipliers).max(axis=0))
+    shown = sorted(np.argsort(sizes, kind="stable")[::-1][:CURVES].tolist())
+    names = run.system.constraint_names
+    curves = [(f"λ {names[i]}", run.multipliers[:, i]) for i in shown]
+    many = run.system.c
+    note = f"the largest {len(shown)} of {many}" if len(shown) < many else ""
     return Panel("multipliers", "λ", run.t, curves, note=note)

@@ -19,6 +19,8 @@ _BELOW = re.compile(r"(?<=\w)_(?:\{([^}]*)\}|(\w)\b)")
 GOOD = ("round-off", "no drift", "symplectic", "met", "stable", "conserved", "reversible")
 OPEN = ("not kept exactly", "not asked", "not checked")
 BAD = ("drifts", "not ", "lost", "missed", "beyond", "some corrections")
+TITLE = 90  # letters
+COLUMNS = 4  # of words: with more a table does not fit on a narrow screen
 SENTENCE = 40  # characters from which on a cell is more than a number or a name
 PACKAGES = ("numpy", "sympy", "casadi", "llvmlite", "numba", "matplotlib")
 
@@ -100,8 +102,9 @@ class Page:
         rows: Iterable[Sequence[str]],
         caption: str = "",
         name: str = "",
+        plain: bool = False,
     ) -> None:
-        """A table, with a name if it is to be linked to.
+        """A table, with a name if it is to be linked to; in `plain` cells no sign means anything.
 
         Short numbers are not broken into lines.  A table with sentences becomes a list of its rows
         on a narrow screen, any other one is moved sideways.
@@ -109,6 +112,7 @@ class Page:
         rows = [list(row) for row in rows]
         place = f' id="{escape(self._anchor(name))}"' if name else ""
         long = len(head) > 2 and any(len(x) > SENTENCE for row in rows for x in row)
+        long = long or (plain and len(head) > COLUMNS)
         kind = ' class="prose"' if long else ""
         lines = [f'<div class="wide"{place}><table{kind}>']
         if caption:
@@ -118,7 +122,7 @@ class Page:
         labels = [f' data-head="{escape(h)}"' if kind and k else "" for k, h in enumerate(head)]
         for row in rows:
             cells = (
-                f"<td{label}{_aligned(cell)}>{marked(cell)}</td>"
+                f"<td{label}{_aligned(cell)}>{escape(cell) if plain else marked(cell)}</td>"
                 for label, cell in zip(labels, row, strict=True)
             )
             lines.append(f"<tr>{''.join(cells)}</tr>")
@@ -165,7 +169,9 @@ class Page:
 
     def html(self) -> str:
         """The whole page."""
-        kind = script = beside = ""
+        kind = script = beside = whole = ""
+        if shortened(self.title) != self.title:
+            whole = f' title="{escape(self.title)}"'
         links = "".join(entry.link() for entry in self._contents)
         above = f"<nav>{links}</nav>"
         warning = f'<p class="warning">{escape(self.warning)}</p>' if self.warning else ""
@@ -179,13 +185,21 @@ class Page:
         return (
             '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            f"<title>{escape(self.title)}</title>\n<style>{CSS}</style>{''.join(self.heads)}"
+            f"<title>{escape(shortened(self.title))}</title>\n<style>{CSS}</style>{''.join(self.heads)}"
             f"</head><body{kind}>\n"
-            f"<header><h1>{escape(self.title)}</h1><p>{marked(self.subtitle)}</p>{warning}"
+            f"<header><h1{whole}>{escape(shortened(self.title))}</h1><p>{marked(self.subtitle)}</p>{warning}"
             f"{above}</header>{beside}\n<main>\n"
             + "\n".join(self.parts)
             + f"\n</main>{''.join(self.tails)}{script}</body></html>\n"
         )
+
+
+def shortened(title: str) -> str:
+    """A title that fits into a line or two, cut between words."""
+    if len(title) <= TITLE:
+        return title
+    head = title[: TITLE - 1]
+    return (head[: head.rfind(" ")] if " " in head[TITLE // 2 :] else head).rstrip(" ,;:–") + "…"
 
 
 def versions() -> dict[str, str]:

@@ -32,9 +32,9 @@ th, td { text-align: left; vertical-align: top; padding: .38rem .9rem .38rem 0;
 th { font-weight: 600; border-bottom: 1.5px solid var(--ink); }
 td.n { font-variant-numeric: tabular-nums; white-space: nowrap; }
 figure { margin: 1.6rem 0; } figure .wide { margin: 0; }
-/* A wide picture is moved sideways where it would be too small to read; a small one shrinks. */
-figure img { display: block; height: auto; max-width: 100%;
-  min-width: clamp(0px, (var(--width) - 480px) * 999, min(var(--width), 34rem)); }
+/* A picture is as wide as the page; where that is narrow, a touch makes it large and back. */
+figure img { display: block; height: auto; max-width: 100%; }
+figure img.large { max-width: none; width: min(var(--width), 34rem); }
 figcaption { font-size: .88rem; color: var(--faint); max-width: 46rem; margin-top: .3rem; }
 figcaption b { color: var(--ink); font-weight: 600; }
 .certificate th, .formulas th { font-weight: 400; border-bottom: 1px solid var(--line);
@@ -77,6 +77,8 @@ main > :last-child { margin-bottom: 4rem; }
   .prose td[data-head]::before { content: attr(data-head); float: left; width: 5.5rem;
     margin-left: -6rem; color: var(--faint); }
 }
+@media (max-width: 36rem) { .book figure img { cursor: zoom-in; }
+  .book figure img.large { cursor: zoom-out; } }
 @media (max-width: 34rem) { header, main { padding-inline: 1rem; } h1 { font-size: 1.45rem; }
   table { font-size: .82rem; } th, td { padding-right: .5rem; } .prose { font-size: .9rem; }
   .certificate th { white-space: normal; } }
@@ -103,6 +105,10 @@ SCRIPT = """
   contents.classList.add("followed");
   contents.addEventListener("click", event => {
     if (event.target.closest("a") && !room.matches) contents.open = false;
+  });
+  document.addEventListener("click", event => {
+    const picture = event.target.closest("figure img");
+    if (picture && innerWidth < 576) picture.classList.toggle("large");
   });
   room.addEventListener("change", settle);
   addEventListener("scroll", follow, { passive: true });

@@ -100,7 +100,7 @@ def traced(run: Trajectory) -> Traced | None:
         _trails(drawing, names),
         [(last[[index[x.start], index[x.end]]], x.look) for x in drawing.links],
         [curve_places(c, run)[0, :, : drawing.dimension] for c in drawing.curves],
-        _labels(drawing, moving),
+        _labels(drawing, moving if run.system.mechanism is None else []),
         frozenset(i for i, s in enumerate(q) if any(s in symbols for symbols in used.values())),
         down_of(run.system, points_of(run.system), run.parameters)
         if drawing.down == "auto"
@@ -153,7 +153,7 @@ def draw(axes: Any, view: View) -> None:
     for k, (run, one) in enumerate(zip(view.runs, drawn, strict=True)):
         for i, point in enumerate(one.trails):
             look = {
-                "color": style.COLOURS[(k if several else i) % len(style.COLOURS)],
+                **style.look(k if several else i),
                 "label": plain(f"path {one.names[point]}"),
             }
             path = one.paths[point]
@@ -184,13 +184,13 @@ def draw_line(
     fine = np.isfinite(path).all(axis=1)
     t, path = t[fine], path[fine]
     if len(path) == 1:
-        axes.plot(*path.T, "o", ms=2.5, mew=0, **look)
+        axes.plot(*path.T, marker="o", ms=2.5, mew=0, **look)
         return ""
     typical = float(np.median(np.linalg.norm(np.diff(path, axis=0) / scale, axis=1)))
     points = max(points, len(path) if len(path) <= 1.2 * points else 0)  # a few more do not matter
     skip = -(-len(path) // points)
     if typical > 0.1 and len(path) > style.FEW:  # stored too rarely for a line to mean anything
-        axes.plot(*path[::skip].T, ".", ms=1.2, mew=0, **look)
+        axes.plot(*path[::skip].T, marker=".", ms=1.2, mew=0, **{**look, "ls": "none"})
         return "stored states"
     if skip * typical < 0.02:
         axes.plot(*path[::skip].T, lw=0.7, **look)

@@ -21,6 +21,7 @@ from taut.show.words import formula, plain
 POINT = 1e-3  # of its values: what is smaller in all directions is a point
 ROUND = 1e-12  # of its values: a range that is rounding
 BRIEF = 44  # characters of LaTeX in a remark
+MARKS = ".^sD"  # once all colours are used
 DOTS = 8000  # more of them are an image in a vector file
 
 
@@ -64,7 +65,7 @@ def draw_phase(axes: Any, view: View) -> None:
         path = np.column_stack(run.evaluate_all(shown))
         extent = _extent(path)
         ends.append(path)
-        look = {"color": style.COLOURS[k % len(style.COLOURS)], "label": f"phase {k}"}
+        look = {**style.look(k), "label": f"phase {k}"}
         points = view.share(len(view.runs))
         notes.add(draw_line(axes, run.t, path, extent, look, points))
     _calm(axes, np.vstack(ends))
@@ -177,8 +178,8 @@ def draw_section(axes: Any, view: View) -> None:
     size = 3.0 if many <= 300 else 1.6 if many <= DOTS else 0.7
     for k, dots in enumerate(clouds):
         axes.plot(
-            *dots.T, ".", ms=size, mew=0, color=style.COLOURS[k % len(style.COLOURS)],
-            label=f"section {k}", rasterized=many > DOTS,
+            *dots.T, MARKS[k // len(style.COLOURS) % len(MARKS)], ms=size, mew=0,
+            color=style.look(k)["color"], label=f"section {k}", rasterized=many > DOTS,
         )  # fmt: skip
     _calm(axes, np.vstack(clouds))
     _name_axes(axes, view, shown)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from errno import EACCES, EISDIR
 from pathlib import Path
 from typing import Any
@@ -14,15 +14,18 @@ from taut.fields.shown import beam_rows
 from taut.march.field_trajectory import FieldTrajectory
 from taut.march.trajectory import Trajectory
 from taut.show import bending, motion, viewer
+from taut.show.assembly_tables import describe
 from taut.show.formulas import formula
+from taut.show.happened import happened
 from taut.show.motion import MEMBERS
 from taut.show.page import Page, versions
-from taut.show.scene import Panel, Scene
+from taut.show.scene import Chooser, Panel, Scene
 from taut.show.view import chosen_members
 from taut.text import counted
 
 Run = Trajectory | FieldTrajectory
 MANY = 6  # instances of a term, each of which is still printed; beams likewise
+EVENTS = 200  # that are listed one by one
 STARTS = 40  # coordinates whose start is printed
 
 
@@ -83,9 +86,12 @@ def page_of(run: Run, title: str | None = None, members: Any = MEMBERS) -> Page:
     page.certificate(run.certificate)
     page.heading("Motion" if scene is not None else "Curves", "motion")
     _motion(page, scene, panels, notes)
+    if isinstance(run, Trajectory):
+        _events(page, run)
     page.heading("Model", "model")
     _model(page, run)
-    _start(page, run)
+    if getattr(getattr(run, "system", None), "mechanism", None) is None:
+        _start(page, run)
     page.heading("How this was computed", "how")
     page.table(("", ""), _settings(run))
     page.table(("", "version"), list(versions().items()))
@@ -97,7 +103,11 @@ def page_of(run: Run, title: str | None = None, members: Any = MEMBERS) -> Page:
 
 
 def _motion(
-    page: Page, scene: Scene | None, panels: list[Panel], notes: list[str], name: str = "view"
+    page: Page,
+    scene: Scene | None,
+    panels: Sequence[Panel | Chooser],
+    notes: list[str],
+    name: str = "view",
 ) -> None:
     page.parts.append(viewer.view(scene, panels, name))
     page.text(*notes)
@@ -106,7 +116,9 @@ def _motion(
         page.tails.append(viewer.scripts())
 
 
-def seen(run: Run, members: Any = MEMBERS) -> tuple[Scene | None, list[Panel], list[str]]:
+def seen(
+    run: Run, members: Any = MEMBERS
+) -> tuple[Scene | None, Sequence[Panel | Chooser], list[str]]:
     """Scene, curves, and what a reader ought to know; the scene is None if there is none."""
     options = {} if isinstance(run, FieldTrajectory) else {"members": members}
     if options:
@@ -140,6 +152,8 @@ def _title(run: Run) -> str:
         return f"{kind} of {run.momentum.shape[1]} nodes"
     if run.system.flow is not None:
         return f"Flow: {counted(run.system.n, 'variable')}"
+    if run.system.mechanism is not None:
+        return str(run.system.mechanism)
     held = f", {counted(run.system.c, 'constraint')}" if run.system.c else ""
     return f"System: {counted(run.system.n, 'coordinate')}{held}"
 
@@ -148,7 +162,8 @@ def _subtitle(run: Run) -> str:
     many = f"{len(run.t)} stored states"
     if isinstance(run, Trajectory) and run.batch is not None:
         many = f"{run.batch} trajectories of {many}"
-    return f"{run.method.name}, step {run.step:g}, t = {run.t[0]:g} … {run.t[-1]:g}, {many}"
+    method = getattr(run.method, "label", run.method.name)
+    return f"{method}, step {run.step:g}, t = {run.t[0]:g} … {run.t[-1]:g}, {many}"
 
 
 def _warning(run: Run) -> str:
@@ -185,6 +200,14 @@ def _start(page: Page, run: Run) -> None:
     page.table(names, rows)
 
 
+def _events(page: Page, run: Trajectory) -> None:
+    """What was watched for, and when it happened."""
+    found = happened(run, EVENTS)
+    if found:
+        page.heading("Events", "events")
+        page.table(found[0], found[1:], plain=True)
+
+
 def _fields(page: Page, model: Any) -> None:
     """Of beams what they are made of, of a field its density."""
     if isinstance(model, Field):
@@ -209,6 +232,9 @@ def _model(page: Page, run: Run) -> None:
     if notes:
         page.text("What the file says and is not simulated:")
         page.plain_items(notes)
+    if system.mechanism is not None:
+        describe(page, run)
+        return
     flow = getattr(system, "flow", None)
     if flow is not None:
         rates = zip(flow.variables, flow.rhs, strict=True)

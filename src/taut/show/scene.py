@@ -7,6 +7,7 @@ New kinds of things are new kinds of `Item`, with a painter of the same name in 
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from taut.show import style
 NUMBERS = 1_500_000  # of all items over all frames: some 6 MB
 FRAMES = 120_000
 SAMPLES = 12_000  # of all curves in one panel, on a linear axis
+CHOICES = 40_000  # of all curves that one can choose from
 HIGHS = 1500  # samples of a curve on a logarithmic axis
 SINGLE = 1e37  # what single precision can hold
 FAST = 0.6  # sizes of the scene that a point moves by in a second of playing
@@ -90,6 +92,25 @@ class Panel:
         said = f"goes on to {top:.1e}"
         note = f"{self.note}; {said}" if self.note else said
         return replace(self, limits=(low - room, high + room), note=note)
+
+
+@dataclass(frozen=True)
+class Chooser:
+    """Panels of which one is seen, whichever a reader chooses by its name.
+
+    Attributes
+    ----------
+    title : str
+        What stands before the name; choosers with the same names follow each other.
+    panels : list of (name, Panel)
+    """
+
+    title: str
+    panels: list[tuple[str, Panel]]
+
+    def reined(self, until: float) -> Chooser:
+        """Each of its panels, reined."""
+        return replace(self, panels=[(name, panel.reined(until)) for name, panel in self.panels])
 
 
 @dataclass(frozen=True)
@@ -287,12 +308,12 @@ def packed(array: np.ndarray, kind: str = "f4") -> dict[str, Any]:
 
 def as_json(
     scene: Scene | None,
-    panels: list[Panel],
+    panels: Sequence[Panel | Chooser],
     speed: float | None = None,
     trail: float = TRAILS["long"],
 ) -> dict[str, Any]:
     """All that the page needs, as what JSON knows."""
-    found: dict[str, Any] = {"panels": [_panel(panel) for panel in panels], "scene": None}
+    found: dict[str, Any] = {"panels": [_shown(panel) for panel in panels], "scene": None}
     if scene is not None:
         found["scene"] = {
             "t": packed(scene.t, "f8"),
@@ -318,13 +339,22 @@ def _item(item: Item, origin: np.ndarray) -> dict[str, Any]:
     }
 
 
-def _panel(panel: Panel) -> dict[str, Any]:
+def _shown(panel: Panel | Chooser) -> dict[str, Any]:
+    """A panel, or those of a chooser, which share the room of a few."""
+    if isinstance(panel, Panel):
+        return _panel(panel)
+    points = max(CHOICES // len(panel.panels), 600)
+    choices = [{"choice": name, **_panel(x, points)} for name, x in panel.panels]
+    return {"title": panel.title, "choices": choices}
+
+
+def _panel(panel: Panel, points: int = SAMPLES) -> dict[str, Any]:
     values = np.array([y for _, y in panel.curves], dtype=float).reshape(-1, len(panel.t))
     if panel.log:  # where the lowest values mean nothing
         highs = [style.highest(panel.t, row, HIGHS) for row in values]
         t, y = highs[0][0], np.array([row for _, row in highs])
     else:
-        t, y = banded(panel.t, values)
+        t, y = banded(panel.t, values, min(points, SAMPLES))
     kind = "f4" if np.nanmax(np.abs(y), initial=0.0) < SINGLE else "f8"
     return {
         "title": panel.title,

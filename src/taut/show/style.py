@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
@@ -21,9 +22,13 @@ BLUE, ORANGE, GREEN, PINK, AMBER, SKY = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9",
 )  # fmt: skip
 COLOURS = (BLUE, ORANGE, GREEN, PINK, AMBER, SKY)
+LINES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (6, 1.5, 1, 1.5)))
 INK, FAINT, PALE = "#222222", "#8A8A8A", "#DDDDDD"
 
 WIDTH, COLUMN = 7.2, 3.5  # inches: two columns of a journal, and one
+TAIL = 4  # letters of the end of a name that is cut
+LETTERS, ROWS = 16, 3  # of a legend above a panel: letters for each inch, and lines
+DENSE, BINS = 500, 300  # turns of a curve that can be seen, and pieces of the band of any other
 FEW = 20  # stored states: so few are marked on curves
 RC: Any = {
     "font.size": 8,
@@ -101,11 +106,17 @@ def picture(height: float, width: float = WIDTH) -> Picture:
     return Picture(figsize=(width, height), layout="constrained")
 
 
-def title(axes: Any, text: str, note: str = "") -> None:
-    """A heading on the left and, in grey, a remark on the right."""
-    axes.set_title(text, loc="left", fontweight="bold", fontsize=8)
+def title(axes: Any, text: str, note: str = "", above: int = 0) -> None:
+    """A heading on the left and, in grey, a remark on the right, above some lines of a legend."""
+    pad = {"pad": 5 + 9.5 * above} if above else {}
+    axes.set_title(text, loc="left", fontweight="bold", fontsize=8, **pad)
     if note:
-        axes.set_title(note, loc="right", color=FAINT, fontsize=7)
+        axes.set_title(note, loc="right", color=FAINT, fontsize=7, **pad)
+
+
+def look(k: int) -> dict[str, Any]:
+    """Colour and line of the k-th of many curves: six colours, then the same with other lines."""
+    return {"color": COLOURS[k % len(COLOURS)], "ls": LINES[k // len(COLOURS) % len(LINES)]}
 
 
 def key(axes: Any, columns: int = 6) -> None:
@@ -116,6 +127,52 @@ def key(axes: Any, columns: int = 6) -> None:
     )  # fmt: skip
     for line in made.get_lines():  # a short thin line is paler than the curve it stands for
         line.set_linewidth(max(line.get_linewidth(), 1.2))
+
+
+def fits_beside(axes: Any) -> bool:
+    """Whether the legend has room in the line of the heading; the layout widens panels a little."""
+    names = axes.get_legend_handles_labels()[1]
+    taken = 0.068 * len(axes.get_title(loc="left")) + sum(0.27 + 0.054 * letters(x) for x in names)
+    return taken <= 1.1 * axes.get_position().width * axes.figure.get_figwidth()
+
+
+def key_above(axes: Any) -> None:
+    """The legend between heading and panel, where it covers nothing; long names are cut."""
+    handles, labels = axes.get_legend_handles_labels()
+    many = len(labels)
+    wide = max(int(LETTERS * axes.get_position().width * axes.figure.get_figwidth()), 20)
+    columns = max(1, min(many, wide // (5 + max(map(letters, labels)))))
+    rows = -(-many // columns)
+    if rows > ROWS:
+        columns = -(-many // ROWS)
+        rows = -(-many // columns)
+    labels = [_cut(x, wide // columns - 5) for x in labels]
+    made = axes.legend(
+        handles, labels, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=columns, fontsize=6.5,
+        borderaxespad=0, borderpad=0.2, columnspacing=1.0, handlelength=1.4, handletextpad=0.5,
+        labelspacing=0.25,
+    )  # fmt: skip
+    for line in made.get_lines():
+        line.set_linewidth(max(line.get_linewidth(), 1.2))
+    title(axes, axes.get_title(loc="left"), axes.get_title(loc="right"), rows)
+
+
+def _cut(text: str, most: int) -> str:
+    """A label of so many letters; a formula that is too long becomes text."""
+    if letters(text) <= most:
+        return text
+    plain = re.sub(r"[${}\\]", "", text)
+    end = min(TAIL, most // 3)  # where names that begin alike differ
+    return plain[: most - 1 - end].rstrip() + "…" + plain[len(plain) - end :]
+
+
+def letters(text: str) -> int:
+    """About how wide a label is; of a formula without its markup."""
+    return (
+        len(re.sub(r"[${}_^ ]", "", re.sub(r"\\[A-Za-z]+", "x", text)))
+        if "$" in text
+        else len(text)
+    )
 
 
 def ticks(many: int, **options: Any) -> MaxNLocator:
@@ -198,6 +255,30 @@ def envelope(t: np.ndarray, y: np.ndarray, points: int = 5000) -> tuple[np.ndarr
     return t[rows], y[rows]
 
 
+def draw(axes: Axes, t: np.ndarray, y: np.ndarray, points: int, **look: Any) -> None:
+    """A curve; where it turns more often than one can see, the outline of the band it fills."""
+    if turns(y) <= DENSE:
+        axes.plot(*envelope(t, y, points), **{**marks(len(t)), **look})
+        return
+    bins = min(BINS, max(points // 2, 5))
+    edges = np.linspace(0, len(t), bins + 1).astype(int)
+    low, high = (f.reduceat(y, edges[:-1]) for f in (np.fmin, np.fmax))
+    middle = (t[edges[:-1]] + t[edges[1:] - 1]) / 2
+    middle[[0, -1]] = t[[0, -1]]
+    colour = look.get("color")
+    axes.fill_between(middle, low, high, color=colour, alpha=0.3, lw=0, label="_band")
+    around = np.concatenate([middle, middle[::-1], middle[:1]])
+    outline = np.concatenate([high, low[::-1], high[:1]])
+    axes.plot(around, outline, **{**look, "lw": 0.4})
+
+
+def turns(y: np.ndarray) -> int:
+    """How often a curve goes up and then down, or down and then up."""
+    steps = np.diff(y[np.isfinite(y)])
+    steps = steps[steps != 0]
+    return int(np.count_nonzero(steps[1:] * steps[:-1] < 0))
+
+
 def highest(t: np.ndarray, y: np.ndarray, points: int = 150) -> tuple[np.ndarray, np.ndarray]:
     """The largest |y| of each of at most `points` intervals, at the interval's end."""
     y = np.abs(y)
@@ -241,4 +322,4 @@ def space(axes: Any) -> None:
         axis._axinfo["grid"].update(color=PALE, linewidth=0.4)
         axis.line.set_linewidth(0.6)
         axis.set_tick_params(pad=-2 if axis is not axes.zaxis else 1)
-    axes.set_box_aspect((1, 1, 1), zoom=0.95)
+    axes.set_box_aspect((1, 1, 1), zoom=0.88)

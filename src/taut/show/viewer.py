@@ -6,12 +6,13 @@ Everything is in the page itself: it works offline, by double-click and inside a
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
 from typing import Any
 
-from taut.show.scene import TRAILS, Panel, Scene, as_json
+from taut.show.scene import TRAILS, Chooser, Panel, Scene, as_json
 
 
 @cache
@@ -27,7 +28,7 @@ def head() -> str:
 
 def view(
     scene: Scene | None,
-    panels: list[Panel],
+    panels: Sequence[Panel | Chooser],
     name: str = "view",
     speed: float | None = None,
     trail: float = TRAILS["long"],

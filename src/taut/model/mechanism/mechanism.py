@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
-from taut.errors import ModelError, number
+from taut.errors import ModelError, Uncontrolled, number
 from taut.model.mechanism import looks as seen, parts
 from taut.model.mechanism.beams import Flexible
 from taut.model.mechanism.frames import Marked
@@ -18,6 +19,9 @@ from taut.model.mechanism.parts import Part, direction
 from taut.model.mechanism.record import recorded
 from taut.model.mechanism.shapes import BODY, NUMBER, PLATE, ROD, Side, dot
 from taut.model.system import System
+from taut.text import counted
+
+LISTED = 4  # controllers that are named
 
 
 class Mechanism(Flexible, Marked):
@@ -248,26 +252,45 @@ class Mechanism(Flexible, Marked):
         -------
         Assembly
             ``.q`` is where; ``.stable`` tells whether no small motion grows.
+
+        Notes
+        -----
+        Controllers that are Python functions are taken to say zero; a warning
+        `taut.Uncontrolled` names them.
         """
+        self._warn_of_controllers("an equilibrium")
         return _from_march("rest")(self, q0, stable)
 
     def modes(self, at: Any = None, count: int = 10) -> Any:
         """Frequencies and shapes of small motions about a rest (which is looked for if not given).
 
         With dampers, and other forces of coordinates and velocities, also how fast they decay or
-        grow.  Controllers that are Python functions are taken to say zero.
+        grow.  Controllers that are Python functions are taken to say zero; a warning
+        `taut.Uncontrolled` names them.
         """
+        self._warn_of_controllers("modes")
         return _from_march("mechanism_modes", "mechanism_modes")(self, at, count)
+
+    def _warn_of_controllers(self, what: str) -> None:
+        """Say which forces are left out, because a function cannot be looked into."""
+        left = [x.name for x in self.forces.values() if getattr(x, "channel", None) is not None]
+        if left:
+            names = ", ".join(left[:LISTED]) + (" …" if len(left) > LISTED else "")
+            warnings.warn(
+                f"{what} without what {names} {'says' if len(left) == 1 else 'say'}: Python "
+                "functions are taken to say zero here; give the law as an expression of "
+                "m.symbols(…), or simulate until it rests",
+                Uncontrolled,
+                stacklevel=3,
+            )
 
     def stable_step(self) -> float:
         """The largest stable step of RATTLE that its beams allow; infinite without beams."""
         return _from_march("longest_step", "beam_steps")(self)
 
     def __repr__(self) -> str:
-        return (
-            f"Mechanism: {len(self.parts)} parts, {len(self.joints)} joints, "
-            f"{len(self.forces)} forces"
-        )
+        named = ((self.parts, "part"), (self.joints, "joint"), (self.forces, "force"))
+        return "Mechanism: " + ", ".join(counted(len(group), word) for group, word in named)
 
 
 def _from_march(name: str, module: str = "assemble") -> Any:

@@ -44,7 +44,7 @@ class Words(Named):
 
     def _read(self, given: Any, name: str, *own: sp.Symbol) -> sp.Expr:
         """An expression in the symbols of the mechanism, known by their names."""
-        read = self._in_coordinates(scalar(given, f"force {name}"))
+        read = self.in_coordinates(scalar(given, f"force {name}"))
         known = {s.name: s for s in (t, *own)}
         table = {}
         for symbol in read.free_symbols:
@@ -58,7 +58,7 @@ class Words(Named):
                 raise UnknownName("coordinate", word, words, f"in {name}")
         return read.xreplace(table)
 
-    def _in_coordinates(self, read: sp.Expr) -> sp.Expr:
+    def in_coordinates(self, read: sp.Expr) -> sp.Expr:
         """Angles and slides of joints written out, but for those that are coordinates."""
         names = {s.name: s for s in read.free_symbols}
         table = {}

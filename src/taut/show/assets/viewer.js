@@ -19,6 +19,7 @@ const tautViews = [];
   const COILS = 9;
   const MARGIN = 0.12;  // around what moves, of half the picture
   const TRAILS = { none: 0, short: 1.2, long: 8, all: Infinity };  // seconds of playing
+  const DENSE = 0.4, BAND = "70";  // turns for each point across, and how a band is seen through
   const ZOOM = 2;  // what a press of + does to the time that curves show
   const SPEEDS = [0.1, 0.2, 0.5, 1, 2, 5, 10];  // times the speed that the scene proposes
 
@@ -664,21 +665,59 @@ const tautViews = [];
 
   class Curves {
     constructor(holder, panel, view) {
+      this.holder = element("div", "panel");
+      this.heading = element("div", "heading");
+      this.view = view;
+      this.note = element("span", "note");
+      this.title = element("b", "", panel.title);
+      this.heading.append(this.title, this.note);
+      this.holder.append(this.heading);
+      holder.append(this.holder);
+      this.choices = panel.choices || [];
+      if (this.choices.length) this.choosing();
+      this.draw(this.choices[0] || panel);
+    }
+
+    // A list of names after the title; choosers that know the name follow.
+    choosing() {
+      const made = element("select");
+      made.setAttribute("aria-label", this.title.textContent);
+      for (const { choice } of this.choices) {
+        const option = element("option", "", choice);
+        option.value = choice;
+        made.append(option);
+      }
+      made.addEventListener("change", () => this.view.choose(made.value));
+      this.select = made;
+      this.title.append(" ", made);
+    }
+
+    choose(name) {
+      const found = this.choices.find((panel) => panel.choice === name);
+      if (!found) return;
+      this.select.value = name;
+      this.plot.destroy();
+      this.draw(found);
+      this.show(...this.view.window);
+    }
+
+    draw(panel) {
+      const view = this.view;
+      this.note.textContent = panel.note;
       this.t = unpack(panel.t).values;
       const y = unpack(panel.y), many = this.t.length;
       const rows = panel.names.map((_, k) =>
         Array.from(y.values.subarray(k * many, (k + 1) * many), (x) => Number.isFinite(x) ? x : null));
-      const heading = element("div", "heading");
-      heading.append(element("b", "", panel.title), element("span", "note", panel.note));
-      this.holder = element("div", "panel");
-      this.holder.append(heading);
-      holder.append(this.holder);
       const flat = many === 1;
+      this.turns = rows.map(turnings);
+      this.dense = rows.map(() => false);
       let inks = 0;
       const series = panel.names.map((name, k) => {
+        const own = inks;
         const colour = panel.dashed[k] ? COLOURS[1] : COLOURS[inks++ % COLOURS.length];
         return {
-          label: name, stroke: colour, width: 1.25, dash: panel.dashed[k] ? [6, 4] : undefined,
+          label: name, stroke: () => (this.dense[k] ? colour + BAND : colour), width: 1.25,
+          dash: panel.dashed[k] ? [6, 4] : own >= COLOURS.length ? [2 + 2 * (own / COLOURS.length | 0), 3] : undefined,
           points: { show: many <= 40 }, value: (_, x) => (x === null ? "–" : number(x)),
         };
       });
@@ -723,7 +762,11 @@ const tautViews = [];
       this.resize();
     }
 
+    // What goes up and down more often than there are points across is a band: seen through.
     show(first, last) {
+      const from = moment(this.t, first).frame, to = moment(this.t, last).frame;
+      const across = this.plot.over.clientWidth || 300;
+      this.dense = this.turns.map((count) => count[to] - count[from] > DENSE * across);
       if (this.t.length > 1) this.plot.setScale("x", { min: first, max: last });
     }
 
@@ -740,6 +783,18 @@ const tautViews = [];
         this.plot.setLegend({ idx: moment(this.t, time).frame }, false);
       }
     }
+  }
+
+  // How often a curve has turned up to each of its samples.
+  function turnings(row) {
+    const found = new Uint32Array(row.length);
+    let way = 0;
+    for (let k = 1; k < row.length; k++) {
+      const step = Math.sign(row[k] - row[k - 1]);
+      found[k] = found[k - 1] + (step * way < 0 ? 1 : 0);
+      if (step) way = step;
+    }
+    return found;
   }
 
   // The decades of a logarithmic axis; a few of the lowest values may lie below it.
@@ -780,6 +835,7 @@ const tautViews = [];
       const again = () => {
         if (this.stage) this.stage.resize();
         this.curves.forEach((c) => c.resize());
+        if (this.window) this.curves.forEach((c) => c.show(...this.window));
         this.stale = true;
       };
       new ResizeObserver(again).observe(root);
@@ -811,6 +867,12 @@ const tautViews = [];
       }
       this.speed = data.speed;
       this.controls();
+    }
+
+    // Curves of what a reader has chosen by its name, wherever it can be chosen.
+    choose(name) {
+      this.curves.forEach((c) => c.choose(name));
+      this.stale = true;
     }
 
     // Buttons for the time that curves show.

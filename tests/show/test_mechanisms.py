@@ -1,0 +1,281 @@
+"""What is seen of a mechanism: tables, forces in joints, events; on pages and in pictures."""
+
+import json
+import re
+from html import escape, unescape
+
+import numpy as np
+import pytest
+
+import taut
+from taut.show.geometry import Rod, down_of, points_of, rods_of
+from taut.show.happened import happened
+from taut.show.joint_forces import held_in, motions_in
+from taut.show.motion import _peaked, panels_of
+from taut.show.page import Page, shortened
+from taut.show.scene import Chooser, Panel
+
+NASTY = "<script>alert('x')</script>"
+GRAVITY = 9.81
+
+
+@pytest.fixture(scope="module")
+def swing():
+    """A bar on a hinge that a ball joint holds once more, a bob on a rod, a spring and a damper."""
+    m = taut.Mechanism(gravity=(0, 0, -GRAVITY))
+    arm = m.body(NASTY, mass=2.0, inertia=(0.17, 0.17, 0.004), at=(0, 0, -0.5))
+    bob = m.point("bob", mass=0.5, at=(0, 0, -1.8), velocity=(0.5, 1.0, 0))
+    hinge = m.revolute("hinge", m.ground, arm, at=(0, 0, 0), axis=(0, 1, 0))
+    m.spherical("again", m.ground, arm, at=(0, 0, 0))
+    m.rod("rod_a*b", arm, bob, ends=((0, 0, -1), (0, 0, -1.8)))
+    m.spring("spring", m.ground, bob, stiffness=3.0, length=1.8)
+    m.torsion(hinge, damping=0.25, name="drag")
+    angle = m.symbols(hinge)[0]
+    events = {"lowest": taut.Event(angle, "up"), "never <i>": angle - 3}
+    return taut.simulate(
+        m, duration=8, step=0.01, method="gauss-lobatto-4", laws=None, events=events
+    )
+
+
+def tables(file) -> dict[str, list[list[str]]]:
+    """Rows of the tables of a page by their captions."""
+    found = {}
+    for table in re.findall(r"<table.*?</table>", file.read_text(), re.S):
+        caption = re.search(r"<caption>(.*?)</caption>", table)
+        rows = re.findall(r"<tr>(.*?)</tr>", table, re.S)
+        cells = [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row) for row in rows]
+        found[caption[1] if caption else cells[0][0] if cells[0] else ""] = cells
+    return found
+
+
+def words(file) -> str:
+    """What is read on a page, but for scripts."""
+    text = re.sub(r"<(script|style).*?</\1>", "", file.read_text(), flags=re.S)
+    return unescape(re.sub(r"<[^>]*>", " ", text))
+
+
+class TestTables:
+    def test_say_what_it_is_made_of(self, swing, tmp_path):
+        file = swing.report(tmp_path / "run.html")
+        found = tables(file)
+        parts = {row[0]: row for row in found["Parts"]}
+        escaped = NASTY.replace("<", "&lt;").replace(">", "&gt;").replace("'", "&#x27;")
+        assert parts[escaped][1:5] == ["body", "2", "(0.17, 0.17, 0.004)", "(0, 0, −0.5)"]
+        assert parts["bob"][1:3] == ["point", "0.5"]
+        assert "(0.5, 1, 0)" in parts["bob"]
+        joints = {row[0]: row for row in found["Joints"]}
+        assert joints["hinge"][1:5] == ["revolute", f"ground, {escaped}", "(0, 0, 0)", "(0, 1, 0)"]
+        assert [joints[x][5] for x in ("hinge", "again", "rod_a*b")] == ["5", "3", "1"]
+        assert joints["again"][6] == "redundant, 3 of 3"
+        assert joints["hinge"][6] == ""
+        forces = {row[0]: row for row in found["Forces"]}
+        assert forces["spring"][1:] == ["spring", "ground, bob", "stiffness 3, length 1.8"]
+        assert forces["drag"][1:] == ["torsion", "hinge", "damping 0.25"]
+        assert (
+            "3 degrees of freedom: 15 coordinates, 6 constraints that keep bodies rigid, "
+            "9 of joints, 3 of them redundant." in words(file)
+        )
+        assert "<math" not in file.read_text().partition("<script>")[0]
+        assert "at the start" not in words(file)
+
+    def test_the_start_is_that_of_the_run(self, swing, tmp_path):
+        other = swing.system.mechanism
+        q, v = swing.q[200], swing.v[200]
+        run = taut.simulate(other, q0=q, v0=v, duration=0.04, step=0.01, laws=None)
+        rows = {row[0]: row for row in tables(run.report(tmp_path / "run.html"))["Parts"]}
+        told = [float(x.replace("−", "-")) for x in rows["bob"][4].strip("()").split(", ")]
+        np.testing.assert_allclose(told, run["bob"].position[0], rtol=1e-4, atol=1e-6)
+
+    def test_counted_angles_take_nothing_away(self, tmp_path):
+        m = taut.Mechanism()
+        body = m.body(
+            "nut", mass=1, inertia=(0.1, 0.1, 0.1), at=(0, 0, 0), angular_velocity=(0, 0, 1)
+        )
+        m.screw("thread", m.ground, body, at=(0, 0, 0), axis=(0, 0, 1), pitch=0.1)
+        page = Page("", "")
+        run = taut.simulate(m, duration=0.1, step=0.01, laws=None, project=True)
+        from taut.show.assembly_tables import describe
+
+        describe(page, run)
+        text = "".join(page.parts)
+        assert re.search(r"<td[^>]*>pitch 0.1</td>\s*<td[^>]*>5</td>", text)
+        assert "1 degree of freedom" in text
+
+    def test_long_titles_are_cut_between_words(self, swing, tmp_path):
+        title = "A bar that swings and carries <a bob> " * 6
+        text = swing.report(tmp_path / "run.html", title=title).read_text()
+        shown = shortened(title)
+        assert f'<h1 title="{escape(title)}">{escape(shown)}</h1>' in text
+        assert f"<title>{escape(shown)}</title>" in text
+        assert 60 < len(shown) <= 90
+        assert shown.endswith("…")
+        assert title.startswith(shown[:-1] + " ")
+        assert shortened("x" * 200) == "x" * 89 + "…"
+        assert shortened("short") == "short"
+
+
+class TestForces:
+    def test_are_those_of_the_joints(self, swing):
+        t, joints, left_out = held_in(swing, 40)
+        assert [x.name for x in joints] == ["hinge", "again", "rod_a*b"]
+        assert left_out == 0
+        rows = np.searchsorted(swing.t, t - 1e-9)
+        np.testing.assert_allclose(joints[0].force, swing["hinge"].force[rows], atol=1e-12)
+        np.testing.assert_allclose(joints[0].torque, swing["hinge"].torque[rows], atol=1e-12)
+        assert not joints[2].torque.any()
+
+    def test_hold_the_weight(self):
+        """At rest: independent of any multiplier."""
+        m = taut.Mechanism(gravity=(0, 0, -GRAVITY))
+        arm = m.body("arm", mass=2.0, inertia=(0.17, 0.17, 0.004), at=(0, 0, -0.5))
+        bob = m.point("bob", mass=0.5, at=(0, 0, -1.8))
+        m.revolute("hinge", m.ground, arm, at=(0, 0, 0), axis=(0, 1, 0))
+        m.rod("rod", arm, bob, ends=((0, 0, -1), (0, 0, -1.8)))
+        run = taut.simulate(m, duration=0.1, step=0.01, laws=None)
+        _, joints, _ = held_in(run, 40)
+        np.testing.assert_allclose(joints[0].force, [[0, 0, 2.5 * GRAVITY]] * 11, atol=1e-9)
+        np.testing.assert_allclose(joints[1].size, [0.5 * GRAVITY] * 11, atol=1e-9)
+        assert not joints[0].torque.any()
+        _, few, left_out = held_in(run, 1)
+        assert ([x.name for x in few], left_out) == (["hinge"], 1)
+
+    def test_of_the_page_are_chosen_by_name(self, swing):
+        panels = {x.title: x for x in panels_of(swing)}
+        assert "multipliers" not in panels
+        assert [name for name, _ in panels["forces in joints"].curves] == [
+            "hinge", "again", "rod_a*b"
+        ]  # fmt: skip
+        chooser = panels["force in"]
+        assert isinstance(chooser, Chooser)
+        assert [name for name, _ in chooser.panels] == ["hinge", "again", "rod_a*b"]
+        panel = dict(chooser.panels)["hinge"]
+        assert [name for name, _ in panel.curves] == ["x", "y", "z"]
+        np.testing.assert_allclose(
+            np.array([y for _, y in panel.curves]).T, held_in(swing, 40)[1][0].force
+        )
+        assert panels["torque in hinge"].label == "T"  # the only one that has any
+
+    def test_peaks_do_not_set_the_axis(self):
+        """As beside a singular place, where forces grow beyond bounds."""
+        t = np.linspace(0, 1, 1001)
+        force = 1 + np.sin(9 * t) ** 2 + 1e-4 / ((t - 0.5) ** 2 + 1e-7)
+        plain = _peaked(Panel("F", "", t, [("a", force[:400])]))
+        assert plain.limits is None
+        panel = _peaked(Panel("F", "", t, [("a", force)], note="here"))
+        assert panel.limits[0] == 0
+        assert 2 < panel.limits[1] < 10
+        assert panel.note == f"here; peaks up to {force.max():.1e}"
+        both = _peaked(Panel("F", "", t, [("x", force), ("y", -force)]))
+        assert both.limits[0] == -both.limits[1]
+
+    def test_angles_are_drawn(self, swing):
+        ((name, angle),) = motions_in(swing)
+        assert name == "hinge"
+        np.testing.assert_array_equal(angle, swing["hinge"].angle)
+        assert "angles and slides" in [x.title for x in panels_of(swing)]
+        axes = swing.plot("joints").axes[0]
+        np.testing.assert_array_equal(axes.lines[0].get_ydata(), angle)
+
+    def test_in_a_picture_by_joint(self, swing):
+        figure = swing.plot()
+        titles = [a.get_title(loc="left") for a in figure.axes]
+        assert titles[0] == "path"
+        assert "angles and slides" in titles
+        assert "coordinates" not in titles
+        axes = figure.axes[titles.index("forces in joints")]
+        names = [x.get_text() for x in axes.get_legend().get_texts()]
+        assert names == ["hinge", "again", "rod_a*b"]
+        force = np.linalg.norm(swing["hinge"].force, axis=1)
+        assert axes.lines[0].get_ydata().max() == pytest.approx(force.max())
+        assert figure.bytes("png")
+
+    def test_without_joints_there_is_nothing_to_hold(self):
+        m = taut.Mechanism()
+        m.body("free", mass=1, inertia=(1, 2, 2.5), at=(0, 0, 0), angular_velocity=(0, 1, 0.1))
+        run = taut.simulate(m, duration=1, step=0.1, laws=None)
+        assert [x.title for x in panels_of(run)] == ["energy error", "constraints"]
+        with pytest.raises(taut.InputError, match="no joints"):
+            run.plot("multipliers")
+        with pytest.raises(taut.InputError, match="turn or slide"):
+            run.plot("joints")
+
+    @pytest.mark.parametrize("width", [1280, 390])
+    def test_a_reader_chooses(self, swing, tmp_path, visit, width):
+        page = visit(swing.report(tmp_path / "run.html"), width=width)
+        page.wait_for_function("tautViews.length === 1")
+        chooser = page.locator(".panel select")
+        assert chooser.count() == 1
+        assert chooser.locator("option").all_inner_texts() == ["hinge", "again", "rod_a*b"]
+        data = "tautViews[0].curves.find(c => c.choices.length).plot.data[3]"
+        before = page.evaluate(data)
+        zoomed = "tautViews[0].curves.map(c => c.plot.scales.x.max)"
+        page.evaluate("tautViews[0].zoom(2, 0)")
+        chooser.select_option("rod_a*b")
+        page.wait_for_function(
+            f"JSON.stringify({data}) !== '{json.dumps(before, separators=(',', ':'))}'"
+        )
+        z = swing["rod_a*b"].force[:, 2]
+        shown = np.array(page.evaluate(data))
+        assert np.nanmax(np.abs(shown)) == pytest.approx(np.abs(z).max(), rel=1e-3)
+        assert len(set(page.evaluate(zoomed))) == 1  # it shows the time that the others show
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.locator(".panel .uplot").count() == page.locator(".panel").count()
+
+
+class TestPicture:
+    def test_points_rods_and_what_is_down(self):
+        """By parts and joints, whatever their names; nothing is differentiated."""
+        m = taut.Mechanism(gravity=(0, 3, 0))
+        a, b = (m.point(f"a point {k}", mass=1, at=(k, 0, 0)) for k in (1, 2))
+        body = m.body("the body", mass=1, inertia=(1, 1, 1), at=(4, 0, 0))
+        m.rod(m.ground, a, ends=((0, 0, 0.5), (1, 0, 0)))
+        m.rod(a, b)
+        m.rod(b, body)
+        system = m.system()
+        points = points_of(system)
+        assert [(x.name, x.columns) for x in points] == [
+            ("a point 1", (0, 1, 2)), ("a point 2", (3, 4, 5)), ("the body", (6, 7, 8))
+        ]  # fmt: skip
+        assert rods_of(system, points) == [Rod(0, (0.0, 0.0, 0.5)), Rod(0, 1)]
+        assert down_of(system, points, {}) == "y"
+        m.gravity = np.array([0, 0, -9.81])
+        assert down_of(system, points, {}) is None
+
+
+class TestEvents:
+    def test_are_rows_in_the_order_of_time(self, swing):
+        head, *rows = happened(swing, 100)
+        times = swing.events["lowest"].t
+        assert head == ("t", "event", "state")
+        assert len(rows) == len(times) + 1
+        assert [float(row[0]) for row in rows[:-1]] == pytest.approx(times.tolist(), rel=1e-8)
+        state = re.fullmatch(r"angle hinge = (.*), rate = (.*)", rows[0][2])
+        assert abs(float(state[1].replace("−", "-"))) < 1e-9
+        rate = np.interp(times[0], swing.t, swing["hinge"].rate)
+        assert float(state[2].replace("−", "-")) == pytest.approx(rate, rel=1e-3)
+        assert rows[-1] == ("never", "never <i>", "")
+
+    def test_many_are_counted(self, swing):
+        rows = happened(swing, 1)[1:]
+        many = len(swing.events["lowest"])
+        assert rows[1][:2] == ("…", f"and {many - 1} more")
+        assert rows[1][2] == f"lowest {many} times"
+
+    def test_stand_in_the_report(self, swing, tmp_path):
+        file = swing.report(tmp_path / "run.html")
+        found = tables(file)["t"]
+        assert found[1][1] == "lowest"
+        assert "never &lt;i&gt;" in file.read_text()
+        assert 'href="#events"' in file.read_text()
+
+    def test_of_a_system_tell_coordinates_and_rates(self, tmp_path):
+        x, y = taut.coordinates("x y")
+        system = taut.System([x, y], mass=[1, 1], potential=y, constraints=[x**2 + y**2 - 1])
+        start = {"q0": [1, 0], "v0": 0, "duration": 4, "step": 0.01}
+        run = taut.simulate(system, **start, events={"low": x})
+        _, (t, name, state) = happened(run, 9)
+        assert (name, state[:28]) == ("low", "x = 0, y = −1; x_dot = −1.41")
+        assert float(t) == pytest.approx(run.events["low"].t[0])
+        assert happened(taut.simulate(system, **start), 9) == []
+        file = taut.simulate(system, **start).report(tmp_path / "run.html")
+        assert 'id="events"' not in file.read_text()
