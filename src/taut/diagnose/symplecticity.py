@@ -38,6 +38,7 @@ from taut.kernel.compile import Workshop, workshop
 from taut.kernel.fused import FusedProgram
 from taut.kernel.step_code import PAR
 from taut.march.charts import best_chart
+from taut.march.kept import chosen
 from taut.march.run import one_step
 from taut.march.trajectory import Trajectory
 
@@ -169,16 +170,17 @@ class Probe:
         """The state after one step of size h, and where it takes tangent vectors."""
         run, par = self.run, self.run._par
         method, chart = run.method.whole, None
+        keep = chosen(self.shop.mechanics, q, t, par, run.keep)
         if method.charted:
-            chart = best_chart(self.shop.mechanics, q, t, par, run.keep)
-        step = self.shop.step(method, keep=run.keep, chart=chart)
+            chart = best_chart(self.shop.mechanics, q, t, par, keep)
+        step = self.shop.step(method, keep=keep, chart=chart)
         q1, v1, p1, inner = one_step(step, q, v, p, t, h, par)
         inherited = step.first_inherited(q, p, v, t, par)
         tangents = np.concatenate([tangents, self._implied(step, q, p, t, tangents)])
         if hasattr(step.program, "last_solution"):
             z = step.program.last_solution(inner)
             given = step.given(par, h)[len(PAR) :]
-            derivative = self._derivative(method, chart)
+            derivative = self._derivative(method, chart, keep)
             moved = derivative(q, p, v, z, t, h, given, tangents, inherited)
             if not np.isfinite(moved).all():
                 moved = self._compared(step, q, p, t, h, tangents[: 2 * len(q)])
@@ -223,11 +225,11 @@ class Probe:
             axis=1,
         )
 
-    def _derivative(self, method, chart) -> Linearised:
-        if chart not in self._linearised:
-            program = self.shop.program(method, self.run.keep, chart)
-            self._linearised[chart] = Linearised(program)
-        return self._linearised[chart]
+    def _derivative(self, method, chart, keep) -> Linearised:
+        if (chart, keep) not in self._linearised:
+            program = self.shop.program(method, keep, chart)
+            self._linearised[chart, keep] = Linearised(program)
+        return self._linearised[chart, keep]
 
     @cached_property
     def states(self) -> list[tuple]:

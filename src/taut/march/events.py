@@ -111,7 +111,7 @@ class Watch:
             group.step.address, group.step.context, group.sheet, group.par, group.books,
             group.store, group.row, plan.t0, plan.step, plan.end_step, plan.first + group.done,
             count, plan.every, plan.last, group.frail, self.map.address, source, target, self.signs,
-            self.wanted, self.found, self.tally, self.blank, clock,
+            self.wanted, self.found, self.tally, self.blank, clock, *group.guard,
         )  # fmt: skip
         if self.tally[0]:
             self.records.append(self.found[: self.tally[0]].copy())
@@ -122,7 +122,7 @@ class Watch:
 @njit(nogil=True, cache=True)
 def _march(
     address, context, sheet, par, books, store, row, t0, h, end_h, first, count, every, last,
-    frail, events, source, target, signs, wanted, found, tally, blank, clock,
+    frail, events, source, target, signs, wanted, found, tally, blank, clock, units, most,
 ):  # fmt: skip
     n = store.shape[1] // 3
     before = np.empty(3 * n)
@@ -131,9 +131,16 @@ def _march(
         before[:] = sheet[: 3 * n, 0]
         k = first + done
         t = t0 + k * h if clock < 0 else sheet[clock, 0]
-        made, row, code = loop.march(
-            address, context, sheet, par, books, store, row, t0, h, end_h, k, 1, every, last, frail
-        )
+        if len(units):
+            made, row, code = loop.guarded(
+                address, context, sheet, par, books, store, row, t0, h, end_h, k, 1, every, last,
+                frail, units, most,
+            )  # fmt: skip
+        else:
+            made, row, code = loop.march(
+                address, context, sheet, par, books, store, row, t0, h, end_h, k, 1, every, last,
+                frail,
+            )  # fmt: skip
         if made == 0:
             break
         done += 1

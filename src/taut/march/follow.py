@@ -1,0 +1,170 @@
+"""A step followed along its size: the solution on the branch that the motion is on.
+
+The end q₁(σ) of a step depends smoothly on its size σ; at σ = 0 it is the state q₀ itself.  Where
+constraints become dependent at a configuration q*, several branches of g = 0 meet, and Newton's
+method may find any of them.  So a step of size h is followed from σ = 0 on: from the solutions for
+smaller sizes the next one is extrapolated and solved for.  With the mean velocity
+v̄(σ) = (q₁(σ) − q₀)/σ, v̄(0) = v₀, the guess is off by e = σ |v̄ guessed − v̄ found|.  What was found
+counts only if
+
+    e ≤ SAME · (way since the last solution)    and    e ≤ SAME · d.
+
+The first says that the way has no kink: one branch goes on straight, and those that differ by more
+than an angle of about SAME are told apart.  The second says that the guess lies in the same sheet
+as what was found: d is a bound of the distance to the next singular configuration,
+
+    d = σ_min(G(q₁)) / L,      L = |ΔG| / |Δq| on the way,
+
+since within d no rows of G can become dependent if L bounds their change.  Otherwise the next size
+is nearer to the last.  A branch that cannot be followed by 1/1024 of a step is not followed at all.
+
+Coordinates are measured by their lengths (1e7 times the floors, see `taut.march.start`), rows of G
+by their sizes at q₀.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_matrix, diags, identity
+from scipy.sparse.linalg import norm, splu
+
+from taut.kernel.compile import CompiledStep, workshop
+from taut.kernel.fused import HEAD
+
+SAME = 0.1
+BEGIN, LEAST = 0.25, 1 / 1024  # of the step: the first size, and by how much to go on at least
+START = 1 / 64  # of the step: so short a first part may turn, since a motion may begin at rest
+LONGER, SHORTER = 1.6, 0.45  # what the next part of the way is to the last
+THROUGH = 4  # solutions that guesses are extrapolated from
+FLOORS = 1e7  # lengths in units of floors
+DENSE = 200  # coordinates up to which singular values are computed
+ROUNDS = 8  # of inverse iteration, where they are not
+
+
+@dataclass(frozen=True)
+class Followed:
+    """The end of a step on its branch.
+
+    Attributes
+    ----------
+    begin, end : ndarray
+        Inner states: the one from which the compiled step finds its way, and the one after it.
+    room : float
+        The distance from the nearest singular configuration, in lengths of coordinates.
+    """
+
+    begin: np.ndarray
+    end: np.ndarray
+    room: float
+
+
+class Follower:
+    """Follows steps of one compiled step, with the parameters that hold now."""
+
+    def __init__(self, step: CompiledStep, par: np.ndarray) -> None:
+        self.step, self.par = step, par
+        self.mechanics, self.n = workshop(step.system).mechanics, step.system.n
+
+    def followed(self, head: np.ndarray, t: float, h: float) -> Followed | None:
+        """The step of size h from a state; None if nobody can be sure of its branch."""
+        from taut.march.run import trial
+
+        n, program = self.n, self.step.program
+        q, p, v = np.split(head[: 3 * n], 3)
+        sheet = Sheet(self, head, t)
+        memory = self.step.first_memory(q, p, v)
+        way = [(0.0, [v, *program.newest(memory)])]
+        size, part = 0.0, BEGIN * h
+        while part >= LEAST * h:
+            # What would be left for one more is not left over.
+            target = h if h - size < 1.2 * part else size + part
+            mean, *unknowns = _extrapolated(way, target)
+            begin = np.concatenate([head, program.remembering([unknowns])])
+            end = trial(self.step, begin, t, target, self.par)
+            if end is not None:
+                found = (end[:n] - q) / target
+                off = target * sheet.length(found - mean)
+                room = sheet.room(end[:n], t + target)
+                speed = max(sheet.length(found), sheet.length(v))
+                begins = size == 0.0 and target <= START * h
+                straight = begins or off <= SAME * (target - size) * speed
+                if straight and off <= SAME * room:
+                    if target == h:
+                        return Followed(begin, end, room)
+                    memory = end[HEAD * n : HEAD * n + len(memory)]
+                    way = [*way, (target, [found, *program.newest(memory)])][-THROUGH:]
+                    sheet.move(end[:n], t + target)
+                    size, part = target, LONGER * (target - size)
+                    continue
+            part = SHORTER * (target - size)
+        return None
+
+
+class Sheet:
+    """Distances from singular configurations, on the way of a step."""
+
+    def __init__(self, follower: Follower, head: np.ndarray, t: float) -> None:
+        n = follower.n
+        self.mechanics, self.par, self.keep = follower.mechanics, follower.par, follower.step.keep
+        floors = head[(HEAD - 1) * n : HEAD * n]
+        self.lengths = np.where(floors > 0.0, FLOORS * floors, 1.0)
+        self.q, self.scale, self.bend = head[:n].copy(), np.ones(len(self.keep)), 0.0
+        rows = self._rows(self.q, t)
+        sizes = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+        self.scale = 1.0 / np.where(sizes > 0.0, sizes, 1.0)
+        self.rows = diags(self.scale) @ rows
+
+    def _rows(self, q: np.ndarray, t: float) -> csr_matrix:
+        found = csr_matrix(self.mechanics.jacobian(q, t, self.par))[list(self.keep)]
+        return csr_matrix(diags(self.scale) @ found @ diags(self.lengths))
+
+    def length(self, x: np.ndarray) -> float:
+        """The largest component, in lengths of its coordinate."""
+        return float(np.max(np.abs(x) / self.lengths))
+
+    def room(self, q: np.ndarray, t: float) -> float:
+        """The distance of a place from the nearest singular configuration, as the way bends."""
+        rows = self._rows(q, t)
+        moved = self.length(q - self.q)
+        self.bend = max(self.bend, _size(rows - self.rows) / moved if moved > 0.0 else 0.0)
+        return least_singular(rows) / self.bend if self.bend > 0.0 else np.inf
+
+    def move(self, q: np.ndarray, t: float) -> None:
+        """From now on the way goes on from here."""
+        self.q, self.rows = q.copy(), self._rows(q, t)
+
+
+def _size(matrix: csr_matrix) -> float:
+    """A bound of the spectral norm."""
+    return float(np.sqrt(norm(matrix, 1) * norm(matrix, np.inf))) if matrix.nnz else 0.0
+
+
+def least_singular(rows: csr_matrix) -> float:
+    """The least singular value of the rows; of many of them by inverse iteration."""
+    if rows.shape[1] <= DENSE:
+        return float(np.linalg.svd(rows.toarray(), compute_uv=False)[-1])
+    gram = (rows @ rows.T).tocsc()
+    size = float(gram.diagonal().max())
+    solver = splu(gram + 1e-15 * size * identity(gram.shape[0], format="csc"))
+    x = np.random.default_rng(0).standard_normal(gram.shape[0])
+    value = size
+    for _ in range(ROUNDS):
+        x = x / np.linalg.norm(x)
+        y = solver.solve(x)
+        value, x = 1.0 / max(float(x @ y), 1e-300), y
+    return float(np.sqrt(abs(value)))
+
+
+def _extrapolated(way: list[tuple[float, list[np.ndarray]]], target: float) -> list[np.ndarray]:
+    """The next value of the polynomials through what was found on the way."""
+    sizes = [size for size, _ in way]
+    weights = [
+        np.prod([(target - y) / (x - y) for j, y in enumerate(sizes) if j != i])
+        for i, x in enumerate(sizes)
+    ]
+    return [
+        sum((w * x[k] for w, (_, x) in zip(weights, way, strict=True)), np.zeros(()))
+        for k in range(len(way[0][1]))
+    ]
