@@ -335,7 +335,7 @@ def _regular(step: FusedStep, piece: Piece) -> tuple[SX, bool]:
         return SX(1), False
     slope = ca.jacobian(piece.residual, z)
     order = little_fill(slope, step.h)
-    found = ca.vertcat(SX(0, 1), *(x for x, _ in pivots(slope[order, order])))
+    found = _pivots(slope[order, order])
     usual, other = (_somewhere(step, found, h) for h in (TRIAL, -TRIAL))
     if not found.numel() or not np.all(np.isfinite([usual, other])) or not np.all(usual):
         return SX(1), False
@@ -343,8 +343,24 @@ def _regular(step: FusedStep, piece: Piece) -> tuple[SX, bool]:
     expected = _expected(step, piece, slope)
     if expected is None:
         return ca.mmin(signs * found) > 0, False
-    ahead = ca.vertcat(*(x for x, _ in pivots(expected[order, order])))
+    ahead = _pivots(expected[order, order])
     return ca.mmin(ca.vertcat(signs * found, signs * ahead)) > 0, True
+
+
+def _pivots(matrix: SX) -> SX:
+    """What has the signs of the pivots of a matrix: for few rows its leading minors.
+
+    Those are products; and the last of them, what `solve_linear` divides by, has changed its sign
+    twice where two pivots have.
+    """
+    n = matrix.shape[0]
+    whole = [x for x, _ in pivots(matrix)]
+    if len(whole) == n or not whole:
+        return ca.vertcat(SX(0, 1), *whole)
+    smaller = [matrix[0, 0]]
+    if n == 3:
+        smaller.append(matrix[0, 0] * matrix[1, 1] - matrix[0, 1] * matrix[1, 0])
+    return ca.vertcat(*smaller, *whole)
 
 
 def _expected(step: FusedStep, piece: Piece, slope: SX) -> SX | None:

@@ -26,7 +26,7 @@ from taut.kernel.operators import translated
 from taut.kernel.step_code import NOTES, PAR
 from taut.march import loop
 from taut.march.held import Held, Sampler
-from taut.march.rescue import goes_on, guard
+from taut.march.rescue import goes_on
 from taut.march.run import CHUNK_SECONDS, Group, Run
 from taut.march.trajectory import Trajectory
 from taut.model.controls import Channel
@@ -92,7 +92,6 @@ class ControlledRun(Run):
 
     def _drive(self, group: Group, bar: Progress) -> None:
         told, looked = group.done, time.perf_counter()
-        guard(self, group)
         while group.done < self.total and not self.stopping:
             k = self.plan.first + group.done
             try:

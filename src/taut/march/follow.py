@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_matrix, diags, identity
-from scipy.sparse.linalg import norm, splu
+from scipy.sparse.linalg import splu
 
 from taut.kernel.compile import CompiledStep, workshop
 from taut.kernel.fused import HEAD
@@ -41,6 +41,8 @@ THROUGH = 4  # solutions that guesses are extrapolated from
 FLOORS = 1e7  # lengths in units of floors
 DENSE = 200  # coordinates up to which singular values are computed
 ROUNDS = 8  # of inverse iteration, where they are not
+
+Rows = np.ndarray | csr_matrix
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ class Follower:
                         return Followed(begin, end, room)
                     memory = end[HEAD * n : HEAD * n + len(memory)]
                     way = [*way, (target, [found, *program.newest(memory)])][-THROUGH:]
-                    sheet.move(end[:n], t + target)
+                    sheet.move(end[:n])
                     size, part = target, LONGER * (target - size)
                     continue
             part = SHORTER * (target - size)
@@ -110,13 +112,17 @@ class Sheet:
         self.mechanics, self.par, self.keep = follower.mechanics, follower.par, follower.step.keep
         floors = head[(HEAD - 1) * n : HEAD * n]
         self.lengths = np.where(floors > 0.0, FLOORS * floors, 1.0)
-        self.q, self.scale, self.bend = head[:n].copy(), np.ones(len(self.keep)), 0.0
-        rows = self._rows(self.q, t)
-        sizes = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+        self.scale = np.ones(len(self.keep))
+        first = self._rows(head[:n], t)
+        sizes = np.sqrt(np.asarray((abs(first) ** 2).sum(axis=1)).ravel())
         self.scale = 1.0 / np.where(sizes > 0.0, sizes, 1.0)
-        self.rows = diags(self.scale) @ rows
+        self.q, self.rows = head[:n].copy(), self._rows(head[:n], t)
+        self.bend, self.next = 0.0, self.rows
 
-    def _rows(self, q: np.ndarray, t: float) -> csr_matrix:
+    def _rows(self, q: np.ndarray, t: float) -> Rows:
+        if len(q) <= DENSE:
+            found = self.mechanics.gradients(q, t, self.par)[list(self.keep)]
+            return self.scale[:, None] * found * self.lengths
         found = csr_matrix(self.mechanics.jacobian(q, t, self.par))[list(self.keep)]
         return csr_matrix(diags(self.scale) @ found @ diags(self.lengths))
 
@@ -126,25 +132,33 @@ class Sheet:
 
     def room(self, q: np.ndarray, t: float) -> float:
         """The distance of a place from the nearest singular configuration, as the way bends."""
-        rows = self._rows(q, t)
-        moved = self.length(q - self.q)
-        self.bend = max(self.bend, _size(rows - self.rows) / moved if moved > 0.0 else 0.0)
+        self.next, moved = self._rows(q, t), self.length(q - self.q)
+        self.bend = max(self.bend, _size(self.next - self.rows) / moved if moved > 0.0 else 0.0)
+        return self._room(self.next)
+
+    @property
+    def room_here(self) -> float:
+        """The same of the place where the way begins."""
+        return self._room(self.rows)
+
+    def _room(self, rows: Rows) -> float:
         return least_singular(rows) / self.bend if self.bend > 0.0 else np.inf
 
-    def move(self, q: np.ndarray, t: float) -> None:
-        """From now on the way goes on from here."""
-        self.q, self.rows = q.copy(), self._rows(q, t)
+    def move(self, q: np.ndarray) -> None:
+        """From now on the way goes on from the place that was asked for last."""
+        self.q, self.rows = q.copy(), self.next
 
 
-def _size(matrix: csr_matrix) -> float:
-    """A bound of the spectral norm."""
-    return float(np.sqrt(norm(matrix, 1) * norm(matrix, np.inf))) if matrix.nnz else 0.0
+def _size(matrix: Rows) -> float:
+    """A bound of the spectral norm: √(‖A‖₁ ‖A‖∞)."""
+    size = abs(matrix)
+    return float(np.sqrt(size.sum(axis=0).max() * size.sum(axis=1).max()))
 
 
-def least_singular(rows: csr_matrix) -> float:
+def least_singular(rows: Rows) -> float:
     """The least singular value of the rows; of many of them by inverse iteration."""
-    if rows.shape[1] <= DENSE:
-        return float(np.linalg.svd(rows.toarray(), compute_uv=False)[-1])
+    if isinstance(rows, np.ndarray):
+        return float(np.linalg.svd(rows, compute_uv=False)[-1])
     gram = (rows @ rows.T).tocsc()
     size = float(gram.diagonal().max())
     solver = splu(gram + 1e-15 * size * identity(gram.shape[0], format="csc"))

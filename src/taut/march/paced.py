@@ -76,6 +76,7 @@ class PacedRun(Run):
         self.books[:] = run.ending.books
         group.state[:, 0] = run.ending.states[0]
         group.endure(run.ending.setbacks[0])
+        self._guard()
 
     def _inner(self, step, q, p, v, floor, par=None) -> np.ndarray:
         here = super()._inner(step, q, p, v, floor, par)

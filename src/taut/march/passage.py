@@ -34,7 +34,7 @@ from taut.errors import InputError
 from taut.kernel.fused import HEAD
 from taut.kernel.step_code import PAR
 from taut.march import loop
-from taut.march.follow import Followed, Follower, Sheet, least_singular
+from taut.march.follow import Followed, Follower, Sheet
 from taut.model.loops import closed
 
 if TYPE_CHECKING:
@@ -170,8 +170,7 @@ class _Place:
         sheet = Sheet(Follower(self.group.step, self.par), self.head, self.time)
         q, v = self.head[: self.n], self.head[2 * self.n : 3 * self.n]
         room = sheet.room(q + self.size * v, self.time)
-        room = min(room, least_singular(sheet.rows) / sheet.bend if sheet.bend > 0 else np.inf)
-        return bool(room <= REACH * self.size * sheet.length(v))
+        return bool(min(room, sheet.room_here) <= REACH * self.size * sheet.length(v))
 
     def _slow(self) -> bool:
         """Whether a step is short: one that is too long should fail, and what blows up does."""

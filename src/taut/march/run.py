@@ -206,11 +206,19 @@ class Run:
             for group, i in zip(self.groups, self.filled, strict=True):
                 own = here[i].par
                 group.state[:, 0] = self._inner(group.step, q[i], p[i], v[i], floors[i], own)
+            self._guard()
             return
         inner = self._inner(self.groups[0].step, q.T, p.T, v.T, floors.T)[:, self.filled]
         wide = self.groups[0].step.lanes
         for k, group in enumerate(self.groups):
             group.state[:] = inner[:, k * wide : (k + 1) * wide]
+        self._guard()
+
+    def _guard(self) -> None:
+        """Have an eye on how much velocities turn, where that is necessary."""
+        for group in self.groups:
+            guard(self, group)
+        self.groups[0].advance(self.plan, 0)  # compiles the loop itself, outside the clock
 
     def _sampled(self, here: Snapshot) -> Snapshot:
         """The start with the parameters that it has there."""
@@ -241,6 +249,7 @@ class Run:
                 ahead = [x[member, joint : joint + group.row] for x in (q, p, v)]
                 group.store[: group.row, :, lane] = np.concatenate(ahead, axis=1)
             at += group.step.lanes
+        self._guard()
 
     def _make_groups(self, charts, steps: np.ndarray | None = None, keeps=None) -> None:
         """Trajectories in groups of as many as there are lanes, all after the same steps."""
@@ -269,7 +278,6 @@ class Run:
             group = Group(list(dict.fromkeys(members)), made[kind], *parts, sheet)
             group.look = 0 if self._watched else NEVER
             self.groups.append(group)
-        self.groups[0].advance(self.plan, 0)  # compiles the loop itself, outside the clock
 
     def _wide(self, count: int) -> int:
         """Trajectories in a group."""
@@ -381,7 +389,6 @@ class Run:
 
     def _drive(self, group: Group, bar: Progress) -> None:
         count = self.chunk
-        guard(self, group)
         while group.done < self.total and not self.stopping:
             begin = time.perf_counter()
             before = group.done
@@ -413,6 +420,7 @@ class Run:
             alone.done, alone.row = failed - self.plan.first, int(np.sum(self.numbers <= failed))
             alone.books[0, loop.FAILED_AT] = -1.0
             alone.endure(self.setbacks[member])
+            guard(self, alone)
             self.alone[member] = alone
             bar.expect(self.total - alone.done)
             self._drive(alone, bar)
