@@ -279,6 +279,7 @@ def roots(f, high: np.ndarray, enough: Any = 0.0) -> np.ndarray:
     every = np.arange(len(high))
     fa, fb = f(a, every), f(b, every)
     enough = np.maximum(2 * EPS * high, enough)
+    moved = np.zeros(len(high))  # the end that was moved last: −1 or 1
     for k in range(120):
         rows = np.flatnonzero(b - a > enough)
         if not len(rows):
@@ -289,9 +290,12 @@ def roots(f, high: np.ndarray, enough: Any = 0.0) -> np.ndarray:
         c = np.where((k % 3 == 2) | ~((c > low) & (c < top)), 0.5 * (low + top), c)
         fc = f(c, rows)
         left = (np.sign(fc) == np.sign(f_low)) & (fc != 0.0)
-        # The end that stays counts for less, so that both ends move (Illinois).
-        fa[rows], fb[rows] = np.where(left, fc, 0.5 * f_low), np.where(left, 0.5 * f_top, fc)
+        # An end that stays twice counts for less, so that both ends move (Illinois).
+        end = np.where(left, -1.0, 1.0)
+        less = np.where(moved[rows] == end, 0.5, 1.0)
+        fa[rows], fb[rows] = np.where(left, fc, less * f_low), np.where(left, less * f_top, fc)
         a[rows], b[rows] = np.where(left | (fc == 0.0), c, low), np.where(left, top, c)
+        moved[rows] = end
     return b
 
 

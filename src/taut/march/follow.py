@@ -24,7 +24,7 @@ by their sizes at q₀.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix, diags, identity
@@ -45,71 +45,80 @@ ROUNDS = 8  # of inverse iteration, where they are not
 Rows = np.ndarray | csr_matrix
 
 
-@dataclass(frozen=True)
-class Followed:
-    """The end of a step on its branch.
-
-    Attributes
-    ----------
-    begin, end : ndarray
-        Inner states: the one from which the compiled step finds its way, and the one after it.
-    room : float
-        The distance from the nearest singular configuration, in lengths of coordinates.
-    """
+class Followed(NamedTuple):
+    """The inner states of a step: where the compiled one finds its branch, and where it ends."""
 
     begin: np.ndarray
     end: np.ndarray
-    room: float
 
 
-class Follower:
-    """Follows steps of one compiled step, with the parameters that hold now."""
+class Way:
+    """The solutions of a compiled step from a state, along its size, with given parameters."""
 
-    def __init__(self, step: CompiledStep, par: np.ndarray) -> None:
-        self.step, self.par = step, par
-        self.mechanics, self.n = workshop(step.system).mechanics, step.system.n
+    def __init__(self, step: CompiledStep, par: np.ndarray, head: np.ndarray, t: float) -> None:
+        n = step.system.n
+        self.step, self.par, self.head, self.t = step, par, head, t
+        self.q, p, self.v = np.split(head[: 3 * n], 3)
+        self.sheet = Sheet(step, par, head, t)
+        memory = step.first_memory(self.q, p, self.v)
+        self.memory = slice(HEAD * n, HEAD * n + len(memory))
+        self.found = [(0.0, [self.v, *step.program.newest(memory)])]
 
-    def followed(self, head: np.ndarray, t: float, h: float) -> Followed | None:
-        """The step of size h from a state; None if nobody can be sure of its branch."""
-        from taut.march.run import trial
+    def to(self, h: float, close: float = 0.0) -> Followed | None:
+        """On to size h, or back and on; None if nobody can be sure of the branch.
 
-        n, program = self.n, self.step.program
-        q, p, v = np.split(head[: 3 * n], 3)
-        sheet = Sheet(self, head, t)
-        memory = self.step.first_memory(q, p, v)
-        way = [(0.0, [v, *program.newest(memory)])]
-        size, part = 0.0, BEGIN * h
-        while part >= LEAST * h:
+        Nor if it ends as `close` as that to a singular configuration.
+        """
+        self.found = [x for x in self.found if x[0] < h]
+        size = self.found[-1][0]
+        part = BEGIN * h if size == 0.0 else h - size
+        least = LEAST * (h - size)
+        while part >= least:
+            size = self.found[-1][0]
             # What would be left for one more is not left over.
             target = h if h - size < 1.2 * part else size + part
-            mean, *unknowns = _extrapolated(way, target)
-            begin = np.concatenate([head, program.remembering([unknowns])])
-            end = trial(self.step, begin, t, target, self.par)
-            if end is not None:
-                found = (end[:n] - q) / target
-                off = target * sheet.length(found - mean)
-                room = sheet.room(end[:n], t + target)
-                speed = max(sheet.length(found), sheet.length(v))
-                begins = size == 0.0 and target <= START * h
-                straight = begins or off <= SAME * (target - size) * speed
-                if straight and off <= SAME * room:
-                    if target == h:
-                        return Followed(begin, end, room)
-                    memory = end[HEAD * n : HEAD * n + len(memory)]
-                    way = [*way, (target, [found, *program.newest(memory)])][-THROUGH:]
-                    sheet.move(end[:n])
-                    size, part = target, LONGER * (target - size)
-                    continue
-            part = SHORTER * (target - size)
+            made = self._solved(size, target, h, close)
+            if made is None:
+                part = SHORTER * (target - size)
+            elif target == h:
+                return made if made.end.size else None
+            else:
+                part = LONGER * (target - size)
         return None
+
+    def _solved(self, size: float, target: float, h: float, close: float) -> Followed | None:
+        """One size further; without an end if that is no use, None if it may be another branch."""
+        from taut.march.run import trial
+
+        n, sheet = len(self.q), self.sheet
+        mean, *unknowns = _extrapolated(self.found[-THROUGH:], target)
+        begin = np.concatenate([self.head, self.step.program.remembering([unknowns])])
+        end = trial(self.step, begin, self.t, target, self.par)
+        if end is None:
+            return None
+        found = (end[:n] - self.q) / target
+        off = target * sheet.length(found - mean)
+        room = sheet.room(end[:n], self.t + target)
+        speed = max(sheet.length(found), sheet.length(self.v))
+        begins = size == 0.0 and target <= START * h
+        if not begins and off > SAME * (target - size) * speed:
+            return None
+        if target == h and room <= close:
+            return Followed(begin, np.zeros(0))  # nothing that is nearer to it helps
+        if off > SAME * room:
+            return None
+        own = [found, *self.step.program.newest(end[self.memory])]
+        self.found.append((target, own))
+        sheet.move(end[:n])
+        return Followed(begin, end)
 
 
 class Sheet:
     """Distances from singular configurations, on the way of a step."""
 
-    def __init__(self, follower: Follower, head: np.ndarray, t: float) -> None:
-        n = follower.n
-        self.mechanics, self.par, self.keep = follower.mechanics, follower.par, follower.step.keep
+    def __init__(self, step: CompiledStep, par: np.ndarray, head: np.ndarray, t: float) -> None:
+        n = step.system.n
+        self.mechanics, self.par, self.keep = workshop(step.system).mechanics, par, step.keep
         floors = head[(HEAD - 1) * n : HEAD * n]
         self.lengths = np.where(floors > 0.0, FLOORS * floors, 1.0)
         self.scale = np.ones(len(self.keep))

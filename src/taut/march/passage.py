@@ -34,7 +34,7 @@ from taut.errors import InputError
 from taut.kernel.fused import HEAD
 from taut.kernel.step_code import PAR
 from taut.march import loop
-from taut.march.follow import Followed, Follower, Sheet
+from taut.march.follow import Followed, Sheet, Way
 from taut.model.loops import closed
 
 if TYPE_CHECKING:
@@ -56,14 +56,14 @@ def passed(run: Run, group: Group, anywhere: bool = False) -> bool:
     run.unsure, step = False, here.careful(anywhere)
     if step is None:
         return False
-    follower = Follower(step, here.par)
-    found = follower.followed(here.head, here.time, here.size)
+    way = Way(step, here.par, here.head, here.time)
+    found = way.to(here.size, PAST)
     try:
-        if found is not None and found.room > PAST:
+        if found is not None:
             group.use(step, found.begin)
             here.advance(run.plan)
         if not here.made:
-            here.across(follower)
+            here.across(way)
         run.unsure = not here.made and here.near
     finally:  # a controller may fail
         here.back_to(usual)
@@ -86,11 +86,11 @@ def carefully(shop: Workshop, method: Method, keep, head: np.ndarray, t: float, 
     step = _careful_step(shop, method, keep)
     if step is None:
         return None
-    follower, n = Follower(step, par), shop.system.n
-    found = follower.followed(head, t, h)
-    if found is not None and found.room > PAST:
+    way, n = Way(step, par, head, t), shop.system.n
+    found = way.to(h, PAST)
+    if found is not None:
         return found.end[: 3 * n]
-    sides = _sides(follower, head, t, h)
+    sides = _sides(way, h)
     return None if sides is None else _between(sides, n)
 
 
@@ -105,21 +105,20 @@ def _careful_step(shop: Workshop, method: Method, keep) -> CompiledStep | None:
     return None if step.program.holds or step.program.remembers else step
 
 
-def _past(follower: Follower, head: np.ndarray, t: float) -> float:
+def _past(way: Way) -> float:
     """The time in which the motion goes past a singular configuration."""
-    n = follower.n
-    fastest = Sheet(follower, head, t).length(head[2 * n : 3 * n])
+    fastest = way.sheet.length(way.v)
     return PAST / fastest if fastest > 0 else np.inf
 
 
-def _sides(follower: Follower, head: np.ndarray, t: float, h: float) -> dict[int, Followed] | None:
+def _sides(way: Way, h: float) -> dict[int, Followed] | None:
     """Steps that end a little before and a little after the end of a step."""
-    past = _past(follower, head, t)
+    past = _past(way)
     if not past < h / 4:
         return None
     sides = {}
-    for k in (-1, 1, -2, 2):
-        found = follower.followed(head, t, h + k * past)
+    for k in (-2, -1, 1, 2):
+        found = way.to(h + k * past)
         if found is None:
             return None
         sides[k] = found
@@ -167,7 +166,7 @@ class _Place:
         """Whether there is a singular configuration within a few steps."""
         if not self.group.step.keep or not loops(self.run.shop):
             return False
-        sheet = Sheet(Follower(self.group.step, self.par), self.head, self.time)
+        sheet = Sheet(self.group.step, self.par, self.head, self.time)
         q, v = self.head[: self.n], self.head[2 * self.n : 3 * self.n]
         room = sheet.room(q + self.size * v, self.time)
         return bool(min(room, sheet.room_here) <= REACH * self.size * sheet.length(v))
@@ -181,13 +180,13 @@ class _Place:
 
     # ---- across ------------------------------------------------------------------------------
 
-    def across(self, follower: Follower) -> None:
+    def across(self, way: Way) -> None:
         """Two steps, past a singular configuration at the end of the first."""
-        sides = _sides(follower, self.head, self.time, self.size)
+        sides = _sides(way, self.size)
         if sides is None:
             return
-        past, between = _past(follower, self.head, self.time), _between(sides, self.n)
-        group, row, step = self.group, self.group.row, follower.step
+        past, between = _past(way), _between(sides, self.n)
+        group, row, step = self.group, self.group.row, way.step
         group.use(step, sides[-1].begin)
         self.advance(self._shifted(self.number, self.time, self.size - past))
         if group.row > row:  # it is stored
@@ -199,7 +198,7 @@ class _Place:
             self._end_at(between)  # that is all, unless the next step can be made
             self.run.heard(group, self.number + 1, between)
             begin, size = self.time + self.size - past, self._size(self.number + 1) + past
-            found = Follower(step, self.par).followed(head, begin, size)
+            found = Way(step, self.par, head, begin).to(size)
             if found is not None:
                 group.use(step, found.begin)
                 self.advance(self._shifted(self.number + 1, begin, size))
