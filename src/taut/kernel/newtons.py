@@ -39,7 +39,6 @@ PAYS = 4.3  # an iteration with a kept matrix must be cheaper by this: it takes 
 NEVER = 1e300  # the measure before the first iteration, and of one that does not count
 AHEAD = 1.5  # moves of the step before: where a singular configuration may be that it meets
 COARSE, FLOOR = 0.2, 1e-7  # of its length: a coordinate's second difference; and its floor
-SMALL = 0.3  # of what it would be without the other constraints: a pivot that is small
 TRIAL = 1e-6  # a short step, by which signs of pivots are found out
 NEXT = 1e-16  # what the next update may be
 SLOW = 1e-3  # the factor by which multipliers follow an inner iteration
@@ -331,14 +330,14 @@ def _regular(step: FusedStep, piece: Piece) -> tuple[SX, bool]:
     another sign than in a short step if the motion went straight on, and the same if it turned into
     another branch (see `taut.march.passage`).  So none may have changed at q₁, nor at q₀ + AHEAD ·
     (the move of the step before), where the motion would be if it went straight on, and further.
-    Nor may they be small if the step turned so much that this does not say where it leads.
+    Nor may the step turn so much that this does not say where it leads.
     """
     z = piece.z
     if z.numel() != step.operators.c or not entries(z) <= step.multipliers:
         return SX(1), False
     slope = ca.jacobian(piece.residual, z)
     order = little_fill(slope, step.h)
-    found, sizes = _pivots(slope[order, order])
+    found = _pivots(slope[order, order])
     usual, other = (_somewhere(step, found, h) for h in (TRIAL, -TRIAL))
     if not found.numel() or not np.all(np.isfinite([usual, other])) or not np.all(usual):
         return SX(1), False
@@ -346,25 +345,23 @@ def _regular(step: FusedStep, piece: Piece) -> tuple[SX, bool]:
     expected = _expected(step, piece, slope)
     if expected is None:
         return ca.mmin(signs * found) > 0, False
-    ahead, _ = _pivots(expected[order, order])
-    turned = ca.fabs(step.h * piece.watch - step.move) - COARSE / FLOOR * step.floor
-    least = ca.if_else(ca.mmax(turned) > 0, SMALL, 0.0) * ca.fabs(sizes)
-    return ca.mmin(ca.vertcat(signs * found - least, signs * ahead)) > 0, True
+    ahead = _pivots(expected[order, order])
+    straight = COARSE / FLOOR * step.floor - ca.fabs(step.h * piece.watch - step.move)
+    return ca.mmin(ca.vertcat(signs * found, signs * ahead, straight)) > 0, True
 
 
-def _pivots(matrix: SX) -> tuple[SX, SX]:
-    """What has the signs of the pivots of a matrix, and what it were if the matrix were diagonal.
+def _pivots(matrix: SX) -> SX:
+    """What has the signs of the pivots of a matrix: for few rows its leading minors.
 
-    For few rows its leading minors: the last of them, what `solve_linear` divides by, has changed
-    its sign twice where two pivots have.
+    The last of them, what `solve_linear` divides by, has changed its sign twice where two pivots
+    have.
     """
     n = matrix.shape[0]
-    pairs = pivots(matrix)
-    if pairs and len(pairs) < n:
+    found = [x for x, _ in pivots(matrix)]
+    if found and len(found) < n:
         a, b, c, d = matrix[0, 0], matrix[0, 1], matrix[1, 0], matrix[1, 1]
-        pairs = [(a, a), (a * d - b * c, a * d), *pairs][: n - 1] + pairs
-    found, sizes = ([x[k] for x in pairs] for k in range(2))
-    return ca.vertcat(SX(0, 1), *found), ca.vertcat(SX(0, 1), *sizes)
+        found = [a, a * d - b * c][: n - 1] + found
+    return ca.vertcat(SX(0, 1), *found)
 
 
 def _expected(step: FusedStep, piece: Piece, slope: SX) -> SX | None:

@@ -9,8 +9,9 @@ values of the kept rows and of G itself, σ_keep ≤ σ_r(G), the rows are chose
 
 by pivots of QR, which take the row that is farthest from those before it.  Where G itself loses
 rank both vanish, and nothing is to be gained.  The run looks again after so many steps that σ_keep,
-which changes by uᵀ(dG/dt)w with its singular vectors, has fallen by half at most.  All of this
-depends on the state alone, so that runs in parts are the same to the bit.
+which changes by uᵀ(dG/dt)w with its singular vectors, has fallen by half at most, and that no row
+has turned far.  All of this depends on the state alone, so that runs in parts are the same to the
+bit.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from scipy.linalg import qr
 
 from taut.kernel.evaluate import Mechanics
 
-POOR = 0.1
+POOR = 0.2
+FAR = 0.25  # by which rows may turn between two looks, in radians
 CLOSE = 1e-2  # of the largest singular value: normal equations of such rows lose four digits
 BETTER = 2.0  # what σ must grow by to be worth a change
 LONGEST = 64  # steps between two looks
@@ -51,9 +53,10 @@ def looked(
     keep = _chosen(here / sizes, keep)
     own = list(keep)
     u, s, wt = np.linalg.svd((here / sizes)[own], full_matrices=False)
-    change = abs(u[:, -1] @ ((there - here) / sizes)[own] @ wt[-1])
-    steps = 0.5 * s[-1] / change if change > 0.0 else LONGEST
-    return keep, int(np.clip(steps, 1, LONGEST))
+    turn = ((there - here) / sizes)[own]
+    falls = 2.0 * abs(u[:, -1] @ turn @ wt[-1]) / s[-1]
+    turns = np.linalg.norm(turn, axis=1).max() / FAR
+    return keep, int(np.clip(1.0 / max(falls, turns, 1e-300), 1, LONGEST))
 
 
 def poorly_kept(mechanics: Mechanics, q: np.ndarray, t, par: np.ndarray, keep: Keep) -> np.ndarray:
