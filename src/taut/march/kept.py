@@ -22,8 +22,9 @@ from scipy.linalg import qr
 from taut.kernel.evaluate import Mechanics
 
 POOR = 0.2
-FAR = 0.25  # by which rows may turn between two looks, in radians
+FAR = 0.4  # by which rows may turn between two looks, in radians
 CLOSE = 1e-2  # of the largest singular value: normal equations of such rows lose four digits
+PREFERRED = 3.0  # what rows count for that were kept at first
 BETTER = 2.0  # what σ must grow by to be worth a change
 LONGEST = 64  # steps between two looks
 MODEST = 150  # coordinates up to which singular values are computed
@@ -41,16 +42,23 @@ def chosen(mechanics: Mechanics, q: np.ndarray, t: float, par: np.ndarray, keep:
     if not watched(mechanics, keep) or not np.all(np.isfinite(q)):
         return keep
     rows = mechanics.gradients(q, t, par)
-    return _chosen(rows / _sizes(rows), keep)
+    return _chosen(rows / _sizes(rows), keep, keep)
 
 
 def looked(
-    mechanics: Mechanics, q: np.ndarray, v: np.ndarray, t: float, h: float, par: np.ndarray, keep
+    mechanics: Mechanics,
+    q: np.ndarray,
+    v: np.ndarray,
+    t: float,
+    h: float,
+    par: np.ndarray,
+    keep: Keep,
+    first: Keep,
 ) -> tuple[Keep, int]:
-    """The rows to keep from a state on, and steps after which to look again."""
+    """The rows to keep from a state on instead of `keep`, and steps after which to look again."""
     here, there = mechanics.gradients(q, t, par), mechanics.gradients(q + h * v, t + h, par)
     sizes = _sizes(here)
-    keep = _chosen(here / sizes, keep)
+    keep = _chosen(here / sizes, keep, first)
     own = list(keep)
     u, s, wt = np.linalg.svd((here / sizes)[own], full_matrices=False)
     turn = ((there - here) / sizes)[own]
@@ -77,11 +85,16 @@ def _least(rows: np.ndarray) -> float:
     return float(np.linalg.svd(rows, compute_uv=False)[-1])
 
 
-def _chosen(rows: np.ndarray, keep: Keep) -> Keep:
+def _chosen(rows: np.ndarray, keep: Keep, first: Keep) -> Keep:
+    """Of unit rows; those that were kept at first are preferred, so that there are few choices."""
     best = np.linalg.svd(rows, compute_uv=False)[len(keep) - 1]
     now = _least(rows[list(keep)])
     if not now < POOR * best:
         return keep
-    order = qr(rows.T, mode="r", pivoting=True)[-1]
+    if first != keep and _least(rows[list(first)]) > 2.0 * POOR * best:
+        return first
+    weights = np.ones(len(rows))
+    weights[list(first)] = PREFERRED
+    order = qr((weights[:, None] * rows).T, mode="r", pivoting=True)[-1]
     other = tuple(sorted(order[: len(keep)].tolist()))
     return other if _least(rows[list(other)]) > BETTER * now else keep

@@ -104,9 +104,10 @@ def look(run: Run, group: Group) -> None:
     n, t = run.system.n, run.time(group)
     q, v = group.state[:n, 0].copy(), group.state[2 * n : 3 * n, 0].copy()
     par = group.par[0, len(PAR) : len(PAR) + len(run.values)].copy()
-    keep, steps = looked(run.shop.mechanics, q, v, t, run.plan.step, par, group.step.keep)
+    now = group.step.keep
+    keep, steps = looked(run.shop.mechanics, q, v, t, run.plan.step, par, now, run.keep)
     group.look = run.plan.first + group.done + steps
-    if keep != group.step.keep:
+    if keep != now:
         chart = group.step.chart
         chart = None if chart is None else best_chart(run.shop.mechanics, q, t, par, keep)
         _use(run, group, lambda: run.compiled(1, chart, keep))
