@@ -31,10 +31,12 @@ import casadi as ca
 import numpy as np
 import scipy.sparse as sparse
 from scipy.linalg import qr
+from scipy.sparse import diags
 from scipy.sparse.linalg import splu
 
 from taut.errors import StepError
 from taut.kernel.compile import Workshop, workshop
+from taut.kernel.evaluate import Snapshot
 from taut.kernel.fused import FusedProgram
 from taut.kernel.step_code import PAR
 from taut.march.charts import best_chart
@@ -101,9 +103,27 @@ def gradients_of(shop: Workshop, q, v, p, t: float, par) -> sparse.csr_matrix:
     # φ(q, p) = hidden(q, v(q, p)) with dv = −lv⁻¹ (lq dq + lp dp)
     adjoint = _divided(hv, sparse.csc_matrix(lv))
     blocks = [[g, sparse.csr_matrix((m.c, n))], [hq - adjoint @ lq, -(adjoint @ lp)]]
-    rows = sparse.csr_matrix(sparse.bmat(blocks))
+    return _unit(sparse.csr_matrix(sparse.bmat(blocks)))
+
+
+def _unit(rows: sparse.csr_matrix) -> sparse.csr_matrix:
+    """Rows of unit length."""
     sizes = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel()).clip(1e-300)
-    return sparse.csr_matrix(sparse.diags(1.0 / sizes) @ rows)
+    return sparse.csr_matrix(diags(1.0 / sizes) @ rows)
+
+
+def _weights(shop: Workshop, q, v, p, t: float, par) -> np.ndarray:
+    """What δq and δp are multiplied by, 1/√m and √m: both are then of the size of energies.
+
+    The form is the same, and light parts do not move by more than others do.
+    """
+    mass = np.abs(Snapshot(shop.mechanics, q, v, p, t, par).sparse_hessian().diagonal())
+    if shop.mechanics.form != "lagrangian":
+        mass = 1.0 / np.where(mass > 0.0, mass, np.inf)
+    usual = mass[np.isfinite(mass) & (mass > 0.0)]
+    typical = float(np.exp(np.log(usual).mean())) if usual.size else 1.0
+    root = np.sqrt(np.where(np.isfinite(mass) & (mass > 0.0), mass, typical) / typical)
+    return np.concatenate([1.0 / root, root])
 
 
 def _divided(rows: sparse.csr_matrix, by: sparse.csc_matrix) -> sparse.csr_matrix:
@@ -152,18 +172,20 @@ class Probe:
 
     def defect(self, q: np.ndarray, v: np.ndarray, p: np.ndarray, t: float) -> float:
         """The relative defect of one step from this state."""
-        par = self.run._par
-        basis = tangent_basis(gradients_of(self.shop, q, v, p, t, par))
-        if basis.shape[1] == 0:
+        par, n = self.run._par, self.run.system.n
+        weights = _weights(self.shop, q, v, p, t, par)
+        own = tangent_basis(_unit(gradients_of(self.shop, q, v, p, t, par) @ diags(weights)))
+        if own.shape[1] == 0:
             return 0.0
-        moved = basis
+        moved = basis = weights[:, None] * own
         for share in self.run.method.substeps:
             h = share * self.run.step
             q, v, p, moved = self._pushed(q, v, p, t, h, moved)
             t += h
         before, after = pairing(basis), pairing(moved)
-        normal = gradients_of(self.shop, q, v, p, t, par) @ moved
-        leaves = np.abs(normal).max(initial=0.0) / np.abs(moved).max()
+        normal = _unit(gradients_of(self.shop, q, v, p, t, par) @ diags(weights))
+        moved = moved[: 2 * n] / weights[:, None]
+        leaves = np.abs(normal @ moved).max(initial=0.0) / np.abs(moved).max()
         return float(max(np.abs(after - before).max() / np.abs(before).max(), leaves))
 
     def _pushed(self, q, v, p, t: float, h: float, tangents: np.ndarray):
