@@ -82,8 +82,15 @@ class Linearised:
         yx, yz, rx, rz = (sparse.csc_matrix(block.sparse()) for block in blocks)
         moved = yx @ tangents
         if self._z:
-            moved = moved - yz @ splu(rz).solve(rx @ tangents)
+            moved = moved - yz @ _solved(rz, rx @ tangents)
         return moved
+
+
+def _solved(matrix: sparse.csc_matrix, right: np.ndarray) -> np.ndarray:
+    """What solves a linear system, with what rounding left of it taken away once."""
+    factors = splu(matrix)
+    found = factors.solve(right)
+    return found + factors.solve(right - matrix @ found)
 
 
 def gradients_of(shop: Workshop, q, v, p, t: float, par) -> sparse.csr_matrix:
@@ -309,7 +316,7 @@ class LinearisedStages:
         for stage in self.machine.before_sum:
             change, matrix = self._evaluated(stage, seeds)
             if matrix is not None:
-                change = splu(matrix).solve(-change)
+                change = _solved(matrix, -change)
             start = 0
             for where, size in zip(stage.unknowns, stage.sizes, strict=True):
                 seeds[where : where + size] = change[start : start + size]
