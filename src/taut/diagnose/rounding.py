@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from taut.kernel.evaluate import Mechanics, Snapshot
-from taut.march.kept import chosen, watched
+from taut.march.kept import watched
 from taut.march.trajectory import Trajectory
 
 SAMPLES = 32
@@ -62,8 +62,10 @@ def rounding(run: Trajectory) -> tuple[Rounding, Rounding]:
     times = np.tile(run.t, len(flat[0]) // len(run.t))
     good = np.flatnonzero(np.all(np.isfinite(flat[0]), axis=1))
     rows = good[np.unique(np.linspace(0, len(good) - 1, SAMPLES).astype(int))]
+    members = (rows // len(run.t)).tolist()
+    states = zip(members, *(x[rows] for x in (*flat, times)), strict=True)
     with np.errstate(all="ignore"):  # a run that blows up
-        found = [_at(run, *state) for state in zip(*(x[rows] for x in (*flat, times)), strict=True)]
+        found = [_at(run, *state) for state in states]
     return Rounding.of([x for x, _ in found]), Rounding.of([x for _, x in found])
 
 
@@ -75,14 +77,15 @@ class _Rows(NamedTuple):
     left: np.ndarray
 
 
-def _at(run: Trajectory, q, v, p, t) -> tuple[_Rows, _Rows]:
+def _at(run: Trajectory, member: int, q, v, p, t) -> tuple[_Rows, _Rows]:
     """All rows of g and of the hidden constraints at one state."""
     m, par = run._mechanics, run._par_at(float(t)) if run.batch is None else run._par
     slopes = abs(m.jacobian(q, t, par))
     bends = abs(m.derivative("hidden", "q", t, par, q=q, v=v))
     terms, steep = m.apply("size", t, par, q=q), np.asarray(slopes.sum(axis=1)).ravel()
     bent = np.asarray(bends.sum(axis=1)).ravel()
-    taken = slopes @ _removed(run, slopes, q, v, p, float(t), par)
+    keep = run._kept_at(float(t), member)
+    taken = slopes @ _removed(run, slopes, keep, q, v, p, float(t), par)
     place, speed = _largest(m, q), _largest(m, v)
     sizes = [
         terms + slopes @ abs(q),
@@ -90,7 +93,6 @@ def _at(run: Trajectory, q, v, p, t) -> tuple[_Rows, _Rows]:
         slopes @ abs(v) + bends @ abs(q) + taken,
         steep * speed + bent * place + taken,
     ]
-    keep = chosen(m, q, float(t), par, run.keep)
     if watched(m, keep):
         rows, own = m.gradients(q, t, par), list(keep)
         spread = np.abs(np.linalg.lstsq(rows[own].T, rows.T, rcond=None)[0]).T  # |B|
@@ -107,11 +109,16 @@ def _largest(mechanics: Mechanics, x: np.ndarray) -> np.ndarray:
     return found
 
 
-def _removed(run: Trajectory, slopes, q, v, p, t: float, par) -> np.ndarray:
+def _removed(run: Trajectory, slopes, keep, q, v, p, t: float, par) -> np.ndarray:
     """The velocities M⁻¹|G|ᵀ h|λ| that impulses of a step make."""
     if run.system.first_order:
         return np.zeros_like(q)
     multipliers = run._mechanics.accelerations(q, v, p, t, par)[1]
+    if watched(run._mechanics, keep):  # those of least norm are spread over all rows
+        rows, own = run._mechanics.gradients(q, t, par), list(keep)
+        alone = np.linalg.lstsq(rows[own].T, rows.T @ multipliers, rcond=None)[0]
+        multipliers = np.zeros_like(multipliers)
+        multipliers[own] = alone
     diagonal = np.abs(Snapshot(run._mechanics, q, v, p, t, par).sparse_hessian().diagonal())
     if run._mechanics.form == "lagrangian":
         diagonal = 1.0 / np.where(diagonal > 0.0, diagonal, np.inf)

@@ -183,7 +183,7 @@ class PacedRun(Run):
         steps = np.array([int(self.books[0, loop.STEPS])])
         ending = Ending(
             [group.state[:, 0].copy()], self.books, [None], steps, False, self.plan.step,
-            [group.setbacks], [self.keep], [0],
+            [group.setbacks], [group.keeps], [0],
         )  # fmt: skip
         return Trajectory(
             system=self.system, method=self.method, t=times, q=q, v=v, p=p, t0=self.t0,

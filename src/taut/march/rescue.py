@@ -108,6 +108,7 @@ def look(run: Run, group: Group) -> None:
     keep, steps = looked(run.shop.mechanics, q, v, t, run.plan.step, par, now, run.keep)
     group.look = run.plan.first + group.done + steps
     if keep != now:
+        group.keeps.append((t, keep))
         chart = group.step.chart
         chart = None if chart is None else best_chart(run.shop.mechanics, q, t, par, keep)
         _use(run, group, lambda: run.compiled(1, chart, keep))

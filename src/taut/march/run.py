@@ -56,6 +56,7 @@ class Group:
         self.setbacks = 0  # steps that the simplified Newton iteration could not make
         self.guard = UNGUARDED  # units of velocities, and by how much they may turn in a step
         self.look = NEVER  # the step before which it is asked again which constraints to keep
+        self.keeps = [(-np.inf, step.keep)]  # which it keeps, from when on
         self.compiling = 0.0  # seconds
 
     @property
@@ -266,7 +267,8 @@ class Run:
         self.books = np.zeros((len(self.filled), loop.SIZE))
         shape = (len(self.filled) // wide, len(self.numbers), self.width, wide)
         self.store = np.zeros(shape)
-        kinds = list(zip(charts, keeps or [self.keep] * count, strict=True))
+        keeps = [[(self.plan.t0, self.keep)]] * count if keeps is None else keeps
+        kinds = [(chart, keep[-1][1]) for chart, keep in zip(charts, keeps, strict=True)]
         made = {kind: self.compiled(wide, *kind) for kind in set(kinds)}
         given = {kind: self._given(step) for kind, step in made.items()}
         work = sheets(shape[0], *made.values()) if len(made) == 1 else None
@@ -277,6 +279,7 @@ class Run:
             sheet = None if work is None else work[i]
             group = Group(list(dict.fromkeys(members)), made[kind], *parts, sheet)
             group.look = 0 if self._watched else NEVER
+            group.keeps = list(keeps[members[0]])
             self.groups.append(group)
 
     def _wide(self, count: int) -> int:
@@ -451,12 +454,12 @@ class Run:
         states: list[np.ndarray] = [np.zeros(0)] * members
         charts: list[tuple[int, ...] | None] = [None] * members
         steps, setbacks = np.zeros(members, dtype=np.int64), [0] * members
-        keeps, looks = [self.keep] * members, [0] * members
+        keeps, looks = [[(self.plan.t0, self.keep)]] * members, [0] * members
         for group in [*self.groups, *self.alone.values()]:
             inner = group.state.T.copy()
             for member, state in zip(group.members, inner, strict=False):
                 states[member], charts[member] = state, group.step.chart
-                keeps[member], looks[member] = group.step.keep, group.look
+                keeps[member], looks[member] = group.keeps, group.look
                 wide = group.step.lanes > 1 and group.setbacks != GIVEN_UP
                 setbacks[member] = self.setbacks[member] if wide else group.setbacks
             steps[group.members] = self.plan.first + group.done

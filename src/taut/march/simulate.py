@@ -262,7 +262,8 @@ def _watch(model: System, events: Any, here: Snapshot, values: np.ndarray) -> Wa
 def _check_dropped(run: Trajectory) -> None:
     """Constraints left out as redundant at the start must hold along the whole run."""
     system = run.system
-    always = set(run.keep).intersection(*run.ending.keeps)
+    kept = (set(keep) for member in run.ending.keeps for _, keep in member)
+    always = set(run.keep).intersection(*kept)
     dropped = sorted(set(range(system.c)) - always)
     if not dropped or not run.method.keeps_constraints:
         return

@@ -45,8 +45,8 @@ class Ending:
     `steps` counts those of each trajectory on the grid of times; they differ only where a batch was
     stopped half-way.  `short` says that the last step, of the trajectories that have made it, was
     `end_step` long and leaves the grid.  `setbacks` are steps that needed Newton's exact matrix.
-    `keeps` are the constraints that each keeps by now, `looks` the steps before which that is asked
-    again (see `taut.march.kept`).
+    `keeps` are the constraints that each keeps, with the times from which on, `looks` the steps
+    before which that is asked again (see `taut.march.kept`).
     """
 
     states: list[np.ndarray]
@@ -56,7 +56,7 @@ class Ending:
     short: bool
     end_step: float
     setbacks: list[int]
-    keeps: list[tuple[int, ...]]
+    keeps: list[list[tuple[float, tuple[int, ...]]]]
     looks: list[int]
 
 
@@ -154,6 +154,12 @@ class Trajectory:
         if self.held is None:
             return self._par
         return self._with(self.held.at(np.array([t]), 1e-9 * self.step))[0]
+
+    def _kept_at(self, t: float, member: int = 0) -> tuple[int, ...]:
+        """The constraints that were kept in the step that ended at a time."""
+        slack = 1e-9 * self.step
+        kept = [keep for begun, keep in self.ending.keeps[member] if begun < t - slack]
+        return kept[-1] if kept else self.keep
 
     @property
     def failed_at(self) -> tuple[int, float] | None:
