@@ -298,22 +298,25 @@ LONG = [
     ("dzhanibekov", {}, 0.02, 100.0),
     ("spatial-four-bar", {}, 0.004, 20.0),
     ("bennett", {}, 0.01, 30.0),
+    ("six-axis-arm", {}, 0.002, 8.0),
     ("cloth", {"points": 4}, 0.005, 40.0),
     ("body-chain", {"bodies": 2}, 0.005, 40.0),
 ]
+# RATTLE's error of the arm's energy, h² times the wrist's, swells for as long as chance lets the
+# wrist spin: runs of any length are too short.  That of order 8 shows moments of it alone.
+ORDERS = {"six-axis-arm": "composition-8"}
 
 
 def test_every_conservative_mechanism_is_run_long():
     found = {name for name in problems.names() if built(name).mechanism is not None}
     conservative = {name for name in found if built(name).system.conservative}
-    # Not shown to be free of drift by one run: the arm (see below).
-    assert conservative - {"six-axis-arm"} == {name for name, *_ in LONG}
+    assert conservative == {name for name, *_ in LONG}
 
 
 @pytest.mark.parametrize(("name", "sizes", "step", "duration"), LONG, ids=lambda x: str(x))
 def test_the_energy_does_not_drift_and_constraints_are_kept(name, sizes, step, duration):
     run = built(name, **sizes).simulate(
-        step=step, duration=duration, method="rattle", laws=None, every=5
+        step=step, duration=duration, method=ORDERS.get(name, "rattle"), laws=None, every=5
     )
     rows = {what: verdict for what, _, verdict in run.certificate.rows()}
     assert rows["max |g|"] == rows["max |G q̇ + ∂g/∂t|"] == "round-off"
