@@ -72,8 +72,8 @@ class ControlledRun(Run):
             first.append(values)
         return replace(here, par=np.array(first))
 
-    def _make_groups(self, charts, steps=None) -> None:
-        super()._make_groups(charts, steps)
+    def _make_groups(self, charts, steps=None, keeps=None) -> None:
+        super()._make_groups(charts, steps, keeps)
         for group in self.groups:
             self._hold(group, self.sampler.last(group.members[0], self.values))
 

@@ -262,7 +262,15 @@ class Trajectory:
                     continue
                 except np.linalg.LinAlgError:  # beside a singular configuration
                     pass
-            found.append(np.array([m.accelerations(*x)[1] for x in zip(*part, strict=True)]))
+            never = np.full(self.system.c, np.nan)  # states that were not reached have none
+            found.append(
+                np.array(
+                    [
+                        m.accelerations(*x)[1] if np.all(np.isfinite(x[0])) else never
+                        for x in zip(*part, strict=True)
+                    ]
+                )
+            )
         return np.concatenate(found)
 
     @cached_property
