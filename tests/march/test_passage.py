@@ -7,7 +7,9 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import taut
-from taut.march import passage
+from taut.kernel.compile import workshop
+from taut.march import passage, run as run_room
+from taut.march.follow import Way
 
 FAR, PULL = 0.7, 2.0  # of the two feet; the pull down on the first point
 
@@ -208,6 +210,41 @@ class TestCoarse:
         partial = caught.value.partial
         assert 0.4 < partial.t[-1] < 0.6  # of the first passage
         assert bent(partial) < 1e-12
+
+    def test_steps_that_turn_are_looked_at(self, monkeypatch):
+        """Where pivots do not tell: beside singular configurations, and only there."""
+        monkeypatch.setattr("taut.kernel.compile.FUSED_LIMIT", -1)
+        cared = []
+        monkeypatch.setattr(
+            "taut.march.rescue.passed",
+            lambda run, group, **more: (
+                passage.passed(run, group, **more) and not cared.append(group.state[1, 0])
+            ),
+        )
+        made("parallelogram", 0.03)
+        assert not cared
+        made("parallelogram", 0.12, duration=4.8)
+        assert cared
+
+    def test_what_lies_on_another_branch_is_not_followed(self, monkeypatch):
+        """As if Newton's method had found the rods crossed, past the line that they form."""
+        step = workshop(parallelogram()).step(taut.Rattle(), keep=(0, 1, 2), backend="assembled")
+        turned = np.radians(80)
+        x, y = np.sin(turned), np.cos(turned)
+        q, v = np.array([x, y, FAR + x, y]), 3 * np.array([y, -x, y, -x])
+        p, none = np.array([1, 1, 3, 3]) * v, np.zeros(4)
+        head = np.concatenate([q, p, v, none, p, none, 0.1 * v, np.full(4, 1e-7)])
+        assert Way(step, np.zeros(0), head, 0.0).to(0.1) is not None
+        real = run_room.trial
+
+        def crossed(step, inner, t, h, par):
+            end = real(step, inner, t, h, par)
+            if end is not None and end[1] < 0:  # past the line: the second point goes back
+                end[3] = -end[3]
+            return end
+
+        monkeypatch.setattr(run_room, "trial", crossed)
+        assert Way(step, np.zeros(0), head, 0.0).to(0.1) is None
 
 
 class TestBetween:
