@@ -470,10 +470,10 @@ def test_steps_that_fail_in_a_batch_are_tried_again_as_in_a_single_run(
     bumpy, starts, monkeypatch, count, h, every
 ):
     """Lanes that fail go on alone; states, books and progress are those of single runs."""
-    runs = importlib.import_module("taut.march.run").Run
-    rescued, original = [], runs._rescued
+    module = importlib.import_module("taut.march.rescue")
+    rescued, original = [], module.rescued
     monkeypatch.setattr(
-        runs, "_rescued", lambda self, group: rescued.append(original(self, group)) or rescued[-1]
+        module, "rescued", lambda run, group: rescued.append(original(run, group)) or rescued[-1]
     )
     q0, v0 = starts(count, speed=8.0)
     settings = {

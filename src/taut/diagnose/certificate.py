@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from taut.diagnose.drift import Drift, drift_of, pooled
+from taut.diagnose.rounding import SAMPLES, Rounding, rounding
 from taut.diagnose.symplecticity import Probe
 from taut.diagnose.watched import Watched, held, watched
 from taut.kernel.newton_code import LIMIT
@@ -23,7 +24,7 @@ from taut.march.tuned import energy_error
 from taut.text import Sheet
 
 EPS = np.finfo(float).eps
-SAMPLES = 32
+ROUNDED = 100 * EPS  # of the size of a constraint: what rounding may leave of it
 WALK = 0.4  # of a slope: with a wider interval than that it may be a part of a walk
 BROKEN = 1e-3  # of their size: constraints that are off by more are not met to rounding
 LOST = 0.5  # of the largest kinetic energy: an error of the energy that is no small one
@@ -259,8 +260,9 @@ class Certificate(Sheet):
 
     def _kept(self, which: int) -> str:
         """Verdict on g (0) or on the hidden constraints (1)."""
-        value = (self.max_g, self.max_hidden)[which]
-        if value <= self._round_off[which] and self._shares[which] <= BROKEN:
+        value, found = (self.max_g, self.max_hidden)[which], self._rounding[which]
+        rows_met = found.worst.max(initial=0.0) <= ROUNDED
+        if value <= self._round_off[which] and rows_met and found.share <= BROKEN:
             return "round-off"
         return "not kept" if self.run.method.keeps_hidden or not which else "not asked for"
 
@@ -269,42 +271,12 @@ class Certificate(Sheet):
         """What rounding may do to g and to G v + ∂g/∂t: a hundred times ε, times their sizes."""
         if self.run.system.c == 0:
             return 0.0, 0.0
-        (g, _), (hidden, _) = self._sizes
-        return 100 * EPS * float(g.max()), 100 * EPS * float(hidden.max()) + 1e-300
-
-    @property
-    def _shares(self) -> tuple[float, float]:
-        """What part of their size g and G v + ∂g/∂t are where that is large: 1 in a blow-up."""
-        if self.run.system.c == 0:
-            return 0.0, 0.0
-        found = []
-        for size, left in self._sizes:
-            large = size >= 1e-3 * size.max()
-            found.append(float(np.max(left[large] / np.maximum(size[large], 1e-300))))
-        return found[0], found[1]
+        g, hidden = (ROUNDED * float(x.size.max(initial=0.0)) for x in self._rounding)
+        return g, hidden + 1e-300
 
     @cached_property
-    def _sizes(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Of g and of G v + ∂g/∂t, at states spread over the run: their sizes, and what they are.
-
-        The size is Σ |summands of g| + Σ |∂g/∂qⱼ| |qⱼ|, and likewise for G v + ∂g/∂t.
-        """
-        run, m = self.run, self.run._mechanics
-        flat = [x.reshape(-1, run.system.n) for x in (run.q, run.v)]
-        times = np.tile(run.t, len(flat[0]) // len(run.t))
-        good = np.flatnonzero(np.all(np.isfinite(flat[0]), axis=1))
-        rows = good[np.unique(np.linspace(0, len(good) - 1, SAMPLES).astype(int))]
-        found = []
-        for q, v, t in zip(*(x[rows] for x in (*flat, times)), strict=True):
-            slopes = abs(m.jacobian(q, t, run._par))
-            bends = abs(m.derivative("hidden", "q", t, run._par, q=q, v=v))
-            with np.errstate(all="ignore"):  # a run that blows up
-                size = m.apply("size", t, run._par, q=q) + slopes @ abs(q)
-                speed = slopes @ abs(v) + bends @ abs(q)
-                left = np.abs(m.g(q, t, run._par)), np.abs(m.hidden(q, v, t, run._par))
-            found.append([float(np.nanmax(x)) for x in (size, left[0], speed, left[1])])
-        columns = np.nan_to_num(np.array(found).T)
-        return [(columns[0], columns[1]), (columns[2], columns[3])]
+    def _rounding(self) -> tuple[Rounding, Rounding]:
+        return rounding(self.run)
 
     def _energy_rows(self) -> list[tuple[str, str, str]]:
         e = self.energy

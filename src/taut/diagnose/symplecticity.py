@@ -31,13 +31,16 @@ import casadi as ca
 import numpy as np
 import scipy.sparse as sparse
 from scipy.linalg import qr
+from scipy.sparse import diags
 from scipy.sparse.linalg import splu
 
 from taut.errors import StepError
 from taut.kernel.compile import Workshop, workshop
+from taut.kernel.evaluate import Snapshot
 from taut.kernel.fused import FusedProgram
 from taut.kernel.step_code import PAR
 from taut.march.charts import best_chart
+from taut.march.kept import chosen
 from taut.march.run import one_step
 from taut.march.trajectory import Trajectory
 
@@ -79,8 +82,15 @@ class Linearised:
         yx, yz, rx, rz = (sparse.csc_matrix(block.sparse()) for block in blocks)
         moved = yx @ tangents
         if self._z:
-            moved = moved - yz @ splu(rz).solve(rx @ tangents)
+            moved = moved - yz @ _solved(rz, rx @ tangents)
         return moved
+
+
+def _solved(matrix: sparse.csc_matrix, right: np.ndarray) -> np.ndarray:
+    """What solves a linear system, with what rounding left of it taken away once."""
+    factors = splu(matrix)
+    found = factors.solve(right)
+    return found + factors.solve(right - matrix @ found)
 
 
 def gradients_of(shop: Workshop, q, v, p, t: float, par) -> sparse.csr_matrix:
@@ -100,9 +110,27 @@ def gradients_of(shop: Workshop, q, v, p, t: float, par) -> sparse.csr_matrix:
     # φ(q, p) = hidden(q, v(q, p)) with dv = −lv⁻¹ (lq dq + lp dp)
     adjoint = _divided(hv, sparse.csc_matrix(lv))
     blocks = [[g, sparse.csr_matrix((m.c, n))], [hq - adjoint @ lq, -(adjoint @ lp)]]
-    rows = sparse.csr_matrix(sparse.bmat(blocks))
+    return _unit(sparse.csr_matrix(sparse.bmat(blocks)))
+
+
+def _unit(rows: sparse.csr_matrix) -> sparse.csr_matrix:
+    """Rows of unit length."""
     sizes = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel()).clip(1e-300)
-    return sparse.csr_matrix(sparse.diags(1.0 / sizes) @ rows)
+    return sparse.csr_matrix(diags(1.0 / sizes) @ rows)
+
+
+def _weights(shop: Workshop, q, v, p, t: float, par) -> np.ndarray:
+    """What δq and δp are multiplied by, 1/√m and √m: both are then of the size of energies.
+
+    The form is the same, and light parts do not move by more than others do.
+    """
+    mass = np.abs(Snapshot(shop.mechanics, q, v, p, t, par).sparse_hessian().diagonal())
+    if shop.mechanics.form != "lagrangian":
+        mass = 1.0 / np.where(mass > 0.0, mass, np.inf)
+    usual = mass[np.isfinite(mass) & (mass > 0.0)]
+    typical = float(np.exp(np.log(usual).mean())) if usual.size else 1.0
+    root = np.sqrt(np.where(np.isfinite(mass) & (mass > 0.0), mass, typical) / typical)
+    return np.concatenate([1.0 / root, root])
 
 
 def _divided(rows: sparse.csr_matrix, by: sparse.csc_matrix) -> sparse.csr_matrix:
@@ -151,34 +179,37 @@ class Probe:
 
     def defect(self, q: np.ndarray, v: np.ndarray, p: np.ndarray, t: float) -> float:
         """The relative defect of one step from this state."""
-        par = self.run._par
-        basis = tangent_basis(gradients_of(self.shop, q, v, p, t, par))
-        if basis.shape[1] == 0:
+        par, n = self.run._par, self.run.system.n
+        weights = _weights(self.shop, q, v, p, t, par)
+        own = tangent_basis(_unit(gradients_of(self.shop, q, v, p, t, par) @ diags(weights)))
+        if own.shape[1] == 0:
             return 0.0
-        moved = basis
+        moved = basis = weights[:, None] * own
         for share in self.run.method.substeps:
             h = share * self.run.step
             q, v, p, moved = self._pushed(q, v, p, t, h, moved)
             t += h
         before, after = pairing(basis), pairing(moved)
-        normal = gradients_of(self.shop, q, v, p, t, par) @ moved
-        leaves = np.abs(normal).max(initial=0.0) / np.abs(moved).max()
+        normal = _unit(gradients_of(self.shop, q, v, p, t, par) @ diags(weights))
+        moved = moved[: 2 * n] / weights[:, None]
+        leaves = np.abs(normal @ moved).max(initial=0.0) / np.abs(moved).max()
         return float(max(np.abs(after - before).max() / np.abs(before).max(), leaves))
 
     def _pushed(self, q, v, p, t: float, h: float, tangents: np.ndarray):
         """The state after one step of size h, and where it takes tangent vectors."""
         run, par = self.run, self.run._par
         method, chart = run.method.whole, None
+        keep = chosen(self.shop.mechanics, q, t, par, run.keep)
         if method.charted:
-            chart = best_chart(self.shop.mechanics, q, t, par, run.keep)
-        step = self.shop.step(method, keep=run.keep, chart=chart)
+            chart = best_chart(self.shop.mechanics, q, t, par, keep)
+        step = self.shop.step(method, keep=keep, chart=chart)
         q1, v1, p1, inner = one_step(step, q, v, p, t, h, par)
         inherited = step.first_inherited(q, p, v, t, par)
         tangents = np.concatenate([tangents, self._implied(step, q, p, t, tangents)])
         if hasattr(step.program, "last_solution"):
             z = step.program.last_solution(inner)
             given = step.given(par, h)[len(PAR) :]
-            derivative = self._derivative(method, chart)
+            derivative = self._derivative(method, chart, keep)
             moved = derivative(q, p, v, z, t, h, given, tangents, inherited)
             if not np.isfinite(moved).all():
                 moved = self._compared(step, q, p, t, h, tangents[: 2 * len(q)])
@@ -223,11 +254,11 @@ class Probe:
             axis=1,
         )
 
-    def _derivative(self, method, chart) -> Linearised:
-        if chart not in self._linearised:
-            program = self.shop.program(method, self.run.keep, chart)
-            self._linearised[chart] = Linearised(program)
-        return self._linearised[chart]
+    def _derivative(self, method, chart, keep) -> Linearised:
+        if (chart, keep) not in self._linearised:
+            program = self.shop.program(method, keep, chart)
+            self._linearised[chart, keep] = Linearised(program)
+        return self._linearised[chart, keep]
 
     @cached_property
     def states(self) -> list[tuple]:
@@ -285,7 +316,7 @@ class LinearisedStages:
         for stage in self.machine.before_sum:
             change, matrix = self._evaluated(stage, seeds)
             if matrix is not None:
-                change = splu(matrix).solve(-change)
+                change = _solved(matrix, -change)
             start = 0
             for where, size in zip(stage.unknowns, stage.sizes, strict=True):
                 seeds[where : where + size] = change[start : start + size]

@@ -25,6 +25,7 @@ from taut.kernel.eliminate import (
     solve_linear,
 )
 from taut.methods import tableaux
+from taut.model.loops import closed
 
 if TYPE_CHECKING:
     from taut.kernel.fused import FusedStep, _Solved
@@ -37,7 +38,8 @@ DEEP = 4  # stages up to which the polynomial of the guess goes through two step
 PAYS = 4.3  # an iteration with a kept matrix must be cheaper by this: it takes more of them
 FEW = 3  # unknowns up to which a bound on what they move is good enough
 NEVER = 1e300  # the measure before the first iteration, and of one that does not count
-HIDING = 1e-8  # of what it is elsewhere: a pivot that rounding may hide
+AHEAD = 1.5  # moves of the step before: where a singular configuration may be that it meets
+COARSE, FLOOR = 0.2, 1e-7  # of its length: a coordinate's second difference; and its floor
 TRIAL = 1e-6  # a short step, by which signs of pivots are found out
 NEXT = 1e-16  # what the next update may be
 SLOW = 1e-3  # the factor by which multipliers follow an inner iteration
@@ -80,6 +82,7 @@ class Newton:
     # Where parts of a simplified iteration may converge by the factor `SLOW`: the measure from
     # which they are done, too.
     enough: SX | None = None
+    certain: bool = False  # whether it cannot come to another branch of the constraints
 
     @property
     def slots(self) -> int:
@@ -153,8 +156,9 @@ def newton_of(
     change, simplified = update.change, update.simplified
     # What converges by a factor stops where it is told to: velocities themselves are to be exact.
     measure = _measure(piece, change, _weights(step, simplified)[0])
+    regular, certain = (SX(1), False) if simplified else _regular(step, piece)
     if not simplified:
-        measure = ca.if_else(_regular(step, piece), measure, NEVER)
+        measure = ca.if_else(regular, measure, NEVER)
     noise = _excess(step, piece, change) <= 1 if simplified else measure <= NOISE
     if not simplified and step.q.numel() + z.numel() > PLAIN:
         # Light directors next to long arms: what rounding does to one may be much for another.
@@ -169,7 +173,7 @@ def newton_of(
     parts = [whole[a:b] for a, b in itertools.pairwise(ends)]
     return Newton(
         z, parts[0], history, guess, parts[1], parts[2], update.curved, start, simplified,
-        parts[3], parts[4], update.named, update.price, update.room,
+        parts[3], parts[4], update.named, update.price, update.room, certain=certain,
     )  # fmt: skip
 
 
@@ -321,30 +325,63 @@ def _measure(piece: Piece, change: SX, weights: SX) -> SX:
     return ca.dot(ca.fabs(change), ca.mtimes(ca.fabs(response).T, weights))
 
 
-def _regular(step: FusedStep, piece: Piece) -> SX:
-    """Whether a step of multipliers alone does not cross a singular configuration.
+def _regular(step: FusedStep, piece: Piece) -> tuple[SX, bool]:
+    """Whether a step of multipliers alone does not cross a singular configuration; if it can tell.
 
-    Their matrix is G(q₁) A G(q₀)ᵀ with a positive definite A, so that all its pivots have the same
-    sign unless constraints between q₀ and q₁ turn around: where several branches of g = 0 meet,
-    Newton's method may have come to another one (see `taut.march.passage`).  Nor may they be so
-    small that rounding decides.
+    Their matrix is G(q₁) A G(q₀)ᵀ with a positive definite A.  Where several branches of g = 0 meet
+    in q*, what the constraints hold least changes its sign on the way through q*: pivots have
+    another sign than in a short step if the motion went straight on, and the same if it turned into
+    another branch (see `taut.march.passage`).  So none may have changed at q₁, nor at q₀ + AHEAD ·
+    (the move of the step before), where the motion would be if it went straight on, and further.
+    Nor may the step turn so much that this does not say where it leads.
     """
     z = piece.z
     if z.numel() != step.operators.c or not entries(z) <= step.multipliers:
-        return SX(1)
+        return SX(1), False
     slope = ca.jacobian(piece.residual, z)
     order = little_fill(slope, step.h)
-    pairs = [ca.vertcat(SX(0, 1), *x) for x in zip(*pivots(slope[order, order]), strict=True)]
-    if not pairs:
-        return SX(1)
-    found, sizes = pairs
-    ahead, back = (_somewhere(step, ca.horzcat(found, sizes), h) for h in (TRIAL, -TRIAL))
-    if not np.all(np.isfinite([ahead, back])) or not np.all(ahead[:, 0]):
-        return SX(1)
-    usual, other = (SX(ca.DM(np.sign(x[:, 0]))) for x in (ahead, back))
-    signs = ca.if_else(step.h > 0, usual, other)
-    least = HIDING * np.abs(ahead[:, 0] / ahead[:, 1])
-    return ca.mmin(signs * (found - ca.DM(least) * sizes)) > 0
+    found = _pivots(slope[order, order])
+    usual, other = (_somewhere(step, found, h) for h in (TRIAL, -TRIAL))
+    if not found.numel() or not np.all(np.isfinite([usual, other])) or not np.all(usual):
+        return SX(1), False
+    signs = ca.if_else(step.h > 0, SX(ca.DM(np.sign(usual))), SX(ca.DM(np.sign(other))))
+    expected = _expected(step, piece, slope)
+    if expected is None:
+        return ca.mmin(signs * found) > 0, False
+    ahead = _pivots(expected[order, order])
+    straight = COARSE / FLOOR * step.floor - ca.fabs(step.h * piece.watch - step.move)
+    return ca.mmin(ca.vertcat(signs * found, signs * ahead, straight)) > 0, True
+
+
+def _pivots(matrix: SX) -> SX:
+    """What has the signs of the pivots of a matrix: for few rows its leading minors.
+
+    The last of them, what `solve_linear` divides by, has changed its sign twice where two pivots
+    have.
+    """
+    n = matrix.shape[0]
+    found = [x for x, _ in pivots(matrix)]
+    if found and len(found) < n:
+        a, b, c, d = matrix[0, 0], matrix[0, 1], matrix[1, 0], matrix[1, 1]
+        found = [a, a * d - b * c][: n - 1] + found
+    return ca.vertcat(SX(0, 1), *found)
+
+
+def _expected(step: FusedStep, piece: Piece, slope: SX) -> SX | None:
+    """The matrix of `_regular` further ahead; None where that says nothing.
+
+    Nothing is singular where constraints close no loop; and a move says where the next one leads
+    only if it is no sub-step.
+    """
+    q = SX.sym("q", step.q.numel())
+    gradients = ca.jacobian(step.operators.g(q, step.t1), q)
+    pairs = zip(*gradients.sparsity().get_triplet(), strict=True)
+    if step.substeps > 1 or not closed(step.system, pairs):
+        return None
+    moved = step.h * ca.jacobian(piece.watch, piece.z)  # ∂q₁/∂z
+    if ca.depends_on(moved, piece.z) or slope.sparsity() != ca.mtimes(gradients, moved).sparsity():
+        return None
+    return ca.mtimes(ca.substitute(gradients, q, step.q + AHEAD * step.move), moved)
 
 
 def _somewhere(step: FusedStep, expression: SX, h: float) -> np.ndarray:

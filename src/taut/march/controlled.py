@@ -26,6 +26,7 @@ from taut.kernel.operators import translated
 from taut.kernel.step_code import NOTES, PAR
 from taut.march import loop
 from taut.march.held import Held, Sampler
+from taut.march.rescue import goes_on
 from taut.march.run import CHUNK_SECONDS, Group, Run
 from taut.march.trajectory import Trajectory
 from taut.model.controls import Channel
@@ -38,8 +39,6 @@ LONGEST = 64  # steps between two looks at the clock
 
 class ControlledRun(Run):
     """One call of `simulate` with controllers, while it is under way."""
-
-    asks = True
 
     def __init__(self, model, shop, method, plan, values, keep) -> None:
         if method.pace is not None:
@@ -73,8 +72,8 @@ class ControlledRun(Run):
             first.append(values)
         return replace(here, par=np.array(first))
 
-    def _make_groups(self, charts, steps=None) -> None:
-        super()._make_groups(charts, steps)
+    def _make_groups(self, charts, steps=None, keeps=None) -> None:
+        super()._make_groups(charts, steps, keeps)
         for group in self.groups:
             self._hold(group, self.sampler.last(group.members[0], self.values))
 
@@ -101,28 +100,32 @@ class ControlledRun(Run):
                 self.problem = error
                 self._stop()
                 break
-            count = min(self.sampler.gap(k), LONGEST, self.total - group.done)
+            count = self._ask_for(group, min(self.sampler.gap(k), LONGEST))
             group.advance(self.plan, count, self.watch)
-            if group.code == loop.EVENT:
+            try:
+                if not goes_on(self, group):
+                    break
+            except ControlError as error:
+                self.problem = error
+                self._stop()
                 break
-            if group.code == loop.FAILED and not self._rescued(group):
-                break
-            if group.code == loop.CHART:
-                self._switch(group)
             now = time.perf_counter()
             if now - looked > CHUNK_SECONDS:
                 bar.add(group.done - told)
                 told, looked = group.done, now
         bar.add(group.done - told)
 
-    def _ask(self, group: Group, k: int) -> None:
-        """What the controllers say before step k, if they are due."""
+    def heard(self, group: Group, number: int, state: np.ndarray) -> None:
+        self._ask(group, number, state.copy())
+
+    def _ask(self, group: Group, k: int, state: np.ndarray | None = None) -> None:
+        """What the controllers say before step k, if they are due; at the group's state or this."""
         (member,), t = group.members, self.plan.t0 + k * self.plan.step
         if not self.sampler.due(member, t, k):
             return
         old = group.par[0, len(PAR) : len(PAR) + len(self.values)].copy()
         new = old.copy()
-        state = group.state[: self.width, 0].copy()
+        state = group.state[: self.width, 0].copy() if state is None else state
         self.sampler.ask(member, t, k, state, new)
         if new.tobytes() != old.tobytes():
             self._hold(group, new)

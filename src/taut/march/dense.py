@@ -23,6 +23,7 @@ from taut.kernel.fused import CLOCK, HEAD
 from taut.kernel.step_code import PAR
 from taut.march.call import call_steps
 from taut.march.charts import best_chart
+from taut.march.kept import chosen, watched
 from taut.march.loop import COUNT, OK
 from taut.text import counted
 
@@ -96,14 +97,12 @@ def moved(run: Trajectory, begin: States, which: np.ndarray, dt: np.ndarray, blu
     rest = dt - counts * h
     rest[rest < tiny] = 0.0
     shop, out = workshop(run.system), np.empty((len(dt), 3 * n))
-    charts: list[Any] = [None] * len(begin.t)
-    if method.charted:
-        pairs = zip(begin.q, begin.t, strict=True)
-        charts = [best_chart(shop.mechanics, q, t, run._par, run.keep) for q, t in pairs]
-    # On the way charts may have to be changed, and controllers were asked.
-    if run.held is not None or (method.charted and np.any(counts > 0)):
+    kinds = [_kind(run, q, float(t)) for q, t in zip(begin.q, begin.t, strict=True)]
+    # On the way charts and kept constraints may have to be changed, and controllers were asked.
+    changing = method.charted or watched(shop.mechanics, run.keep)
+    if run.held is not None or (changing and np.any(counts > 0)) or _guarded(run):
         return _one_by_one(run, begin, which, counts, rest)
-    for step, own in _pieces(charts, lambda x: shop.step(method, keep=run.keep, chart=x)):
+    for step, own in _pieces(kinds, lambda x: shop.step(method, keep=x[1], chart=x[0])):
         inner = _inner(run, step, States(*(getattr(begin, x)[own] for x in "tqvp")))
         number = np.full(len(begin.t), -1)
         number[own] = np.arange(len(own))
@@ -113,17 +112,28 @@ def moved(run: Trajectory, begin: States, which: np.ndarray, dt: np.ndarray, blu
         done = _made(run, step, inner, begin.t[own], *wanted)
         if done < len(mine) and step.simplified:
             done = _made(run, step.thorough, inner, begin.t[own], *wanted)
-        if done < len(mine):
-            t = float(begin.t[which[mine[done]]])
-            raise StepError(
-                f"no step could be made from t = {t:g}",
-                expected="a finite state near the one before, and Newton to find it",
-                received=f"method {method.name}, a step of {rest[mine[done]]:g}",
-                t=t,
-                index=int(counts[mine[done]]),
-            )
+        while done < len(mine):  # beside a singular configuration, say: this one with care
+            one = mine[done : done + 1]
+            q, v, p = _one_by_one(run, begin, which[one], counts[one], rest[one])
+            found[done] = np.concatenate([q[0], p[0], v[0]])
+            done += 1
+            done += _made(run, step, inner, begin.t[own], *(x[done:] for x in wanted))
         out[mine] = found
     return out[:, :n], out[:, 2 * n :], out[:, n : 2 * n]
+
+
+def _kind(run: Trajectory, q: np.ndarray, t: float, par: Any = None) -> tuple[Any, tuple[int, ...]]:
+    """The chart and the constraints to keep at a configuration."""
+    mechanics, par = workshop(run.system).mechanics, run._par if par is None else par
+    keep = chosen(mechanics, q, t, par, run.keep)
+    return best_chart(mechanics, q, t, par, keep) if run.method.charted else None, keep
+
+
+def _guarded(run: Trajectory) -> bool:
+    """Whether steps have to be looked at one by one, since they may change the branch."""
+    from taut.march.rescue import guarded
+
+    return guarded(run.method.steady, workshop(run.system), run.keep)
 
 
 def _pieces(charts: list[Any], compiled: Callable[[Any], CompiledStep]):
@@ -135,21 +145,48 @@ def _pieces(charts: list[Any], compiled: Callable[[Any], CompiledStep]):
 
 
 def _one_by_one(run: Trajectory, begin: States, which, counts, rest):
-    """The same, each step in the best chart of its start."""
-    from taut.march.run import one_step
-
-    shop, found = workshop(run.system), []
+    """The same, each step in the best chart of its start, and with care if need be."""
+    found = []
     for i, count, last in zip(which, counts, rest, strict=True):
         q, v, p, t = begin.q[i], begin.v[i], begin.p[i], float(begin.t[i])
         for h in [run.step] * int(count) + ([float(last)] if last > 0.0 else []):
-            par, chart = run._par_at(t), None
-            if run.method.charted:
-                chart = best_chart(shop.mechanics, q, t, par, run.keep)
-            step = shop.step(run.method, keep=run.keep, chart=chart)
-            q, v, p, _ = one_step(step, q, v, p, t, h, par)
+            q, v, p = _one(run, q, v, p, t, h)
             t += h
         found.append((q, v, p))
     return tuple(np.array([x[k] for x in found]) for k in range(3))
+
+
+def _one(run: Trajectory, q, v, p, t: float, h: float) -> tuple[np.ndarray, ...]:
+    """One step from a stored state, as the run would make it."""
+    from taut.march.passage import carefully
+    from taut.march.rescue import TURN, guarded
+    from taut.march.run import one_step
+
+    shop, method, par = workshop(run.system), run.method.steady, run._par_at(t)
+    chart, keep = _kind(run, q, t, par)
+    floor = run.ending.states[0][(HEAD - 1) * run.system.n : HEAD * run.system.n]
+    try:
+        after = one_step(shop.step(method, keep=keep, chart=chart), q, v, p, t, h, par)[:3]
+    except StepError:
+        after = None
+    speed = np.maximum(np.abs(v), 0 if after is None else np.abs(after[1])) / floor
+    if after is None or (
+        guarded(method, shop, keep) and np.max(np.abs(after[1] - v) / floor) > TURN * speed.max()
+    ):
+        head = np.concatenate([q, p, v, 0 * q, p, 0 * q, h * v, floor])
+        found = carefully(shop, method, keep, head, t, h, par)
+        if found is None:
+            raise StepError(
+                f"no step could be made from t = {t:g}",
+                expected="a finite state near the one before, and Newton to find it",
+                received=f"method {method.name}, a step of {h:g}",
+                remedy="simulate with a smaller step",
+                t=t,
+                index=0,
+            )
+        q1, p1, v1 = np.split(found, 3)
+        after = q1, v1, p1
+    return after
 
 
 def _made(run: Trajectory, step, inner, times, which, counts, rest, found) -> int:

@@ -111,7 +111,7 @@ class Watch:
             group.step.address, group.step.context, group.sheet, group.par, group.books,
             group.store, group.row, plan.t0, plan.step, plan.end_step, plan.first + group.done,
             count, plan.every, plan.last, group.frail, self.map.address, source, target, self.signs,
-            self.wanted, self.found, self.tally, self.blank, clock,
+            self.wanted, self.found, self.tally, self.blank, clock, *group.guard,
         )  # fmt: skip
         if self.tally[0]:
             self.records.append(self.found[: self.tally[0]].copy())
@@ -122,7 +122,7 @@ class Watch:
 @njit(nogil=True, cache=True)
 def _march(
     address, context, sheet, par, books, store, row, t0, h, end_h, first, count, every, last,
-    frail, events, source, target, signs, wanted, found, tally, blank, clock,
+    frail, events, source, target, signs, wanted, found, tally, blank, clock, units, most,
 ):  # fmt: skip
     n = store.shape[1] // 3
     before = np.empty(3 * n)
@@ -131,9 +131,16 @@ def _march(
         before[:] = sheet[: 3 * n, 0]
         k = first + done
         t = t0 + k * h if clock < 0 else sheet[clock, 0]
-        made, row, code = loop.march(
-            address, context, sheet, par, books, store, row, t0, h, end_h, k, 1, every, last, frail
-        )
+        if len(units):
+            made, row, code = loop.guarded(
+                address, context, sheet, par, books, store, row, t0, h, end_h, k, 1, every, last,
+                frail, units, most,
+            )  # fmt: skip
+        else:
+            made, row, code = loop.march(
+                address, context, sheet, par, books, store, row, t0, h, end_h, k, 1, every, last,
+                frail,
+            )  # fmt: skip
         if made == 0:
             break
         done += 1
@@ -272,6 +279,7 @@ def roots(f, high: np.ndarray, enough: Any = 0.0) -> np.ndarray:
     every = np.arange(len(high))
     fa, fb = f(a, every), f(b, every)
     enough = np.maximum(2 * EPS * high, enough)
+    moved = np.zeros(len(high))  # the end that was moved last: −1 or 1
     for k in range(120):
         rows = np.flatnonzero(b - a > enough)
         if not len(rows):
@@ -282,9 +290,12 @@ def roots(f, high: np.ndarray, enough: Any = 0.0) -> np.ndarray:
         c = np.where((k % 3 == 2) | ~((c > low) & (c < top)), 0.5 * (low + top), c)
         fc = f(c, rows)
         left = (np.sign(fc) == np.sign(f_low)) & (fc != 0.0)
-        # The end that stays counts for less, so that both ends move (Illinois).
-        fa[rows], fb[rows] = np.where(left, fc, 0.5 * f_low), np.where(left, 0.5 * f_top, fc)
+        # An end that stays twice counts for less, so that both ends move (Illinois).
+        end = np.where(left, -1.0, 1.0)
+        less = np.where(moved[rows] == end, 0.5, 1.0)
+        fa[rows], fb[rows] = np.where(left, fc, less * f_low), np.where(left, less * f_top, fc)
         a[rows], b[rows] = np.where(left | (fc == 0.0), c, low), np.where(left, top, c)
+        moved[rows] = end
     return b
 
 

@@ -26,7 +26,7 @@ ERROR_SUM, CHART_CONDITION, OK = (NOTES.index(name) for name in ("error_sum", "c
 COUNT = len(NOTES)
 HEAD = len(BOOKS)
 SIZE = HEAD + BLOCKS
-DONE, FAILED, CHART, FRAIL, EVENT = 0, 1, 2, 3, 4
+DONE, FAILED, CHART, FRAIL, EVENT, TURN = 0, 1, 2, 3, 4, 5
 
 
 def opened(**first: np.ndarray) -> np.ndarray:
@@ -145,6 +145,41 @@ def march(
             for i in range(COUNT):
                 books[lane, i] = notes[i, lane]
     return k - first, row, code
+
+
+@njit(nogil=True, cache=True)
+def guarded(
+    address, context, sheet, par, books, store, row, t0, h, end_h, first, count, every, last, frail,
+    units, most,
+):  # fmt: skip
+    """As `march` for one lane, but not beyond a step in which velocities turn by more than `most`.
+
+    They are measured by `units`.  Such a step is taken back, with the code `TURN`.
+    """
+    n, slots = store.shape[1] // 3, (sheet.shape[0] - COUNT) // 2
+    state, noted = np.empty(slots), np.empty(books.shape[1])
+    done, code = 0, DONE
+    while done < count and code == DONE:
+        state[:] = sheet[:slots, 0]
+        noted[:] = books[0]
+        made, after, code = march(
+            address, context, sheet, par, books, store, row, t0, h, end_h, first + done, 1, every,
+            last, frail,
+        )  # fmt: skip
+        if made == 0:
+            break
+        turned = speed = 0.0
+        for i in range(n):
+            was, now = state[2 * n + i], sheet[2 * n + i, 0]
+            turned = max(turned, abs(now - was) / units[i])
+            speed = max(speed, abs(was) / units[i], abs(now) / units[i])
+        if turned > most * speed:
+            sheet[:slots, 0] = state
+            books[0] = noted
+            return done, row, TURN
+        row = after
+        done += 1
+    return done, row, code
 
 
 @njit(nogil=True, cache=True)

@@ -16,6 +16,7 @@ from taut.kernel.compile import Workshop
 from taut.kernel.fused import CLOCK, HEAD
 from taut.march import loop
 from taut.march.plan import Plan
+from taut.march.rescue import rescued
 from taut.march.run import CHUNK_SECONDS, Group, Run, handed
 from taut.march.start import Start
 from taut.march.trajectory import Ending, Trajectory
@@ -75,6 +76,7 @@ class PacedRun(Run):
         self.books[:] = run.ending.books
         group.state[:, 0] = run.ending.states[0]
         group.endure(run.ending.setbacks[0])
+        self._guard()
 
     def _inner(self, step, q, p, v, floor, par=None) -> np.ndarray:
         here = super()._inner(step, q, p, v, floor, par)
@@ -102,7 +104,7 @@ class PacedRun(Run):
             self._make_room(group, count)
             begin, before = time.perf_counter(), group.done
             group.advance(self.plan, count, self.watch)
-            if group.code == loop.FAILED and not self._rescued(group):
+            if group.code == loop.FAILED and not rescued(self, group):
                 break
             if group.code == loop.CHART:
                 self._land(group)
@@ -181,7 +183,7 @@ class PacedRun(Run):
         steps = np.array([int(self.books[0, loop.STEPS])])
         ending = Ending(
             [group.state[:, 0].copy()], self.books, [None], steps, False, self.plan.step,
-            [group.setbacks],
+            [group.setbacks], [group.keeps], [0],
         )  # fmt: skip
         return Trajectory(
             system=self.system, method=self.method, t=times, q=q, v=v, p=p, t0=self.t0,

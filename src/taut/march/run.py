@@ -21,14 +21,14 @@ import numpy as np
 from taut.errors import StepError
 from taut.kernel.compile import CompiledStep, Workshop, workshop
 from taut.kernel.evaluate import Snapshot
-from taut.kernel.fused import HEAD
 from taut.kernel.native import lanes as simd_lanes
 from taut.kernel.step_code import NOTES, PAR
 from taut.march import loop
 from taut.march.charts import best_chart, threshold
 from taut.march.events import Watch
-from taut.march.passage import passed
+from taut.march.kept import watched
 from taut.march.plan import Plan
+from taut.march.rescue import NEVER, goes_on, guard, guarded, look
 from taut.march.start import Start, smallest_sizes
 from taut.march.trajectory import Ending, Trajectory
 from taut.methods.base import Method, Step
@@ -38,6 +38,7 @@ from taut.progress import Progress
 CHUNK_SECONDS = 0.1
 # The simplified Newton iteration is given up after so many setbacks, and one in so many steps.
 PATIENCE, RARE, GIVEN_UP = 100, 50, -1
+UNGUARDED = np.zeros(0), np.inf
 
 
 class Group:
@@ -53,6 +54,9 @@ class Group:
         self.sheet = sheets(1, step)[0] if sheet is None else sheet
         self.row, self.done, self.code = 0, 0, loop.DONE
         self.setbacks = 0  # steps that the simplified Newton iteration could not make
+        self.guard = UNGUARDED  # units of velocities, and by how much they may turn in a step
+        self.look = NEVER  # the step before which it is asked again which constraints to keep
+        self.keeps = [(-np.inf, step.keep)]  # which it keeps, from when on
         self.compiling = 0.0  # seconds
 
     @property
@@ -102,12 +106,25 @@ class Group:
             if watch is not None:
                 made, self.row, self.code = watch.advance(self, plan, count)
             else:
-                made, self.row, self.code = loop.march(
+                given = (
                     self.step.address, self.step.context, self.sheet, self.par, self.books,
                     self.store, self.row, plan.t0, plan.step, plan.end_step,
                     plan.first + self.done, count, plan.every, plan.last, self.frail,
                 )  # fmt: skip
+                guarded = len(self.guard[0]) > 0
+                made, self.row, self.code = (
+                    loop.guarded(*given, *self.guard) if guarded else loop.march(*given)
+                )
         self.done += made
+
+    @contextmanager
+    def unguarded(self):
+        """Whatever turns, turns."""
+        guard, self.guard = self.guard, UNGUARDED
+        try:
+            yield
+        finally:
+            self.guard = guard
 
 
 def handed(step: CompiledStep, values: np.ndarray, plan: Plan, charted: float = -1.0) -> np.ndarray:
@@ -132,7 +149,7 @@ def sheets(count: int, step: CompiledStep) -> np.ndarray:
 class Run:
     """One call of `simulate` while it is under way."""
 
-    asks = False  # whether anybody is asked between steps
+    unsure = False  # whether a step failed because nobody can be sure of its branch
 
     def __init__(
         self,
@@ -190,11 +207,19 @@ class Run:
             for group, i in zip(self.groups, self.filled, strict=True):
                 own = here[i].par
                 group.state[:, 0] = self._inner(group.step, q[i], p[i], v[i], floors[i], own)
+            self._guard()
             return
         inner = self._inner(self.groups[0].step, q.T, p.T, v.T, floors.T)[:, self.filled]
         wide = self.groups[0].step.lanes
         for k, group in enumerate(self.groups):
             group.state[:] = inner[:, k * wide : (k + 1) * wide]
+        self._guard()
+
+    def _guard(self) -> None:
+        """Have an eye on how much velocities turn, where that is necessary."""
+        for group in self.groups:
+            guard(self, group)
+        self.groups[0].advance(self.plan, 0)  # compiles the loop itself, outside the clock
 
     def _sampled(self, here: Snapshot) -> Snapshot:
         """The start with the parameters that it has there."""
@@ -209,12 +234,14 @@ class Run:
         self.single = run.batch is None
         q, p, v = (x.reshape(len(ending.states), len(run.t), -1) for x in (run.q, run.p, run.v))
         self.setbacks = list(ending.setbacks)
-        self._make_groups(ending.charts, steps)
+        self._make_groups(ending.charts, steps, ending.keeps)
         self.books[:] = ending.books[self.filled]
         at = 0
         for group in self.groups:
             group.done = int(steps[group.members[0]]) - self.plan.first
             group.endure(self.setbacks[group.members[0]] if self._apart(group.members) else 0)
+            if group.look < NEVER and not ending.short:
+                group.look = ending.looks[group.members[0]]
             if group.done:
                 group.row = self.plan.rows_up_to(self.plan.first + group.done, run.t) - joint
             for lane in range(group.step.lanes):
@@ -223,8 +250,9 @@ class Run:
                 ahead = [x[member, joint : joint + group.row] for x in (q, p, v)]
                 group.store[: group.row, :, lane] = np.concatenate(ahead, axis=1)
             at += group.step.lanes
+        self._guard()
 
-    def _make_groups(self, charts, steps: np.ndarray | None = None) -> None:
+    def _make_groups(self, charts, steps: np.ndarray | None = None, keeps=None) -> None:
         """Trajectories in groups of as many as there are lanes, all after the same steps."""
         count = len(charts)
         wide = self._wide(count)
@@ -239,21 +267,27 @@ class Run:
         self.books = np.zeros((len(self.filled), loop.SIZE))
         shape = (len(self.filled) // wide, len(self.numbers), self.width, wide)
         self.store = np.zeros(shape)
-        made = {chart: self._compiled(wide, chart) for chart in set(charts)}
-        given = {chart: self._given(step) for chart, step in made.items()}
+        keeps = [[(self.plan.t0, self.keep)]] * count if keeps is None else keeps
+        kinds = [(chart, keep[-1][1]) for chart, keep in zip(charts, keeps, strict=True)]
+        made = {kind: self.compiled(wide, *kind) for kind in set(kinds)}
+        given = {kind: self._given(step) for kind, step in made.items()}
         work = sheets(shape[0], *made.values()) if len(made) == 1 else None
         for i, members in enumerate(self.filled.reshape(-1, wide).tolist()):
             here = slice(i * wide, (i + 1) * wide)
-            chart = charts[members[0]]
-            parts = given[chart].copy(), self.books[here], self.store[i]
+            kind = kinds[members[0]]
+            parts = given[kind].copy(), self.books[here], self.store[i]
             sheet = None if work is None else work[i]
-            self.groups.append(Group(list(dict.fromkeys(members)), made[chart], *parts, sheet))
-        self.groups[0].advance(self.plan, 0)  # compiles the loop itself, outside the clock
+            group = Group(list(dict.fromkeys(members)), made[kind], *parts, sheet)
+            group.look = 0 if self._watched else NEVER
+            group.keeps = list(keeps[members[0]])
+            self.groups.append(group)
 
     def _wide(self, count: int) -> int:
         """Trajectories in a group."""
         if self.single or self.method.charted or not self.shop.unrolled(self.method):
             return 1
+        if self._watched or guarded(self.method, self.shop, self.keep):
+            return 1  # each goes its own way
         return min(simd_lanes(), 1 << (count - 1).bit_length())
 
     def _apart(self, members: list[int]) -> bool:
@@ -265,8 +299,18 @@ class Run:
         charted = threshold(self.system.n, len(self.keep)) if self.method.charted else -1.0
         return handed(step, self.values, self.plan, charted)
 
-    def _compiled(self, lanes: int, chart) -> CompiledStep:
-        return self.shop.step(self.method, keep=self.keep, lanes=lanes, chart=chart)
+    def compiled(self, lanes: int, chart, keep: tuple[int, ...]) -> CompiledStep:
+        """The run's own step, with these constraints kept."""
+        return self.shop.step(self.method, keep=keep, lanes=lanes, chart=chart)
+
+    @property
+    def _watched(self) -> bool:
+        """Whether it may have to keep other constraints later on."""
+        return self.method.pace is None and watched(self.shop.mechanics, self.keep)
+
+    def time(self, group: Group) -> float:
+        """When a group is."""
+        return self.plan.t0 + (self.plan.first + group.done) * self.plan.step
 
     def _chart(self, q: np.ndarray) -> tuple[int, ...] | None:
         if not self.method.charted:
@@ -336,21 +380,28 @@ class Run:
         """No more chunks: what is under way is finished, so that all states are whole."""
         self.stopping = True
 
+    def _ask_for(self, group: Group, count: int) -> int:
+        """How many of `count` steps can be made at once."""
+        number = self.plan.first + group.done
+        if number >= group.look:
+            look(self, group)
+        return min(count, self.total - group.done, group.look - number)
+
+    def heard(self, group: Group, number: int, state: np.ndarray) -> None:
+        """Nobody is asked before step `number`, at a state that is not the group's."""
+
     def _drive(self, group: Group, bar: Progress) -> None:
         count = self.chunk
         while group.done < self.total and not self.stopping:
             begin = time.perf_counter()
             before = group.done
-            group.advance(self.plan, min(count, self.total - group.done), self.watch)
-            if group.code == loop.EVENT:
+            ask = self._ask_for(group, count)
+            group.advance(self.plan, ask, self.watch)
+            if not goes_on(self, group):
                 break
-            if group.code == loop.FAILED and not self._rescued(group):
-                break
-            if group.code == loop.CHART:
-                self._switch(group)
             bar.add(group.done - before)
             spent = time.perf_counter() - begin
-            if spent < CHUNK_SECONDS and group.done - before == count:
+            if spent < CHUNK_SECONDS and group.done - before == ask:
                 count = min(4 * count, 1 << 40)
             elif spent > 2 * CHUNK_SECONDS:
                 count = max(1, count // 2)
@@ -365,61 +416,17 @@ class Run:
             if failed < 0:
                 continue
             here = slice(lane, lane + 1)
-            step = self._compiled(1, None)
+            step = self.compiled(1, None, self.keep)
             parts = self._given(step), group.books[here].copy(), group.store[:, :, here].copy()
             alone = Group([member], step, *parts)
             alone.state[:, 0] = group.graves[:, lane]
             alone.done, alone.row = failed - self.plan.first, int(np.sum(self.numbers <= failed))
             alone.books[0, loop.FAILED_AT] = -1.0
             alone.endure(self.setbacks[member])
+            guard(self, alone)
             self.alone[member] = alone
             bar.expect(self.total - alone.done)
             self._drive(alone, bar)
-
-    def _switch(self, group: Group) -> None:
-        """Change to the best chart at the present state."""
-        n, old = self.system.n, group.step
-        q, p, v = (group.state[i * n : (i + 1) * n, 0].copy() for i in range(3))
-        t = self.plan.t0 + (self.plan.first + group.done) * self.plan.step
-        chart = best_chart(self.shop.mechanics, q, t, self.values, self.keep)
-        if chart == old.chart:
-            return
-        begin = time.perf_counter()
-        step = self._compiled(1, chart)
-        self.charting += time.perf_counter() - begin
-        inner = self._inner(step, q, p, v, q)
-        inner[: HEAD * n] = group.state[: HEAD * n, 0]
-        last = n * step.program.remembers + step.program.holds
-        inner[len(inner) - last :] = group.state[len(group.state) - last :, 0]
-        group.books[0, loop.CHARTS] += 1
-        group.use(step, inner)
-
-    def _rescued(self, group: Group) -> bool:
-        """A failed step is tried once more without extrapolation, from the methods' own guess.
-
-        In a chart of independent coordinates, also with the chart that is best by now.  Beside a
-        singular configuration it is made with care, elsewhere if nothing else helps.
-        """
-        if group.step.lanes > 1 or group.code != loop.FAILED:
-            return False
-        return passed(self, group) or self._begun_anew(group) or passed(self, group, anywhere=True)
-
-    def _begun_anew(self, group: Group) -> bool:
-        n = self.system.n
-        if group.step.chart is not None:
-            self._switch(group)
-        q, p, v = (group.state[i * n : (i + 1) * n, 0].copy() for i in range(3))
-        fresh = group.step.first_memory(q, p, v)
-        memory = slice(HEAD * n, HEAD * n + len(fresh))
-        remembered = group.state[memory, 0].copy()
-        group.books[0, loop.FAILED_AT] = -1.0
-        group.state[memory, 0] = fresh
-        before = group.done
-        group.advance(self.plan, 1, self.watch)
-        if group.done == before:
-            group.state[memory, 0] = remembered
-            return False
-        return True
 
     def _ends(self) -> list[Group]:
         """All groups in which a trajectory has come to its end."""
@@ -447,10 +454,12 @@ class Run:
         states: list[np.ndarray] = [np.zeros(0)] * members
         charts: list[tuple[int, ...] | None] = [None] * members
         steps, setbacks = np.zeros(members, dtype=np.int64), [0] * members
+        keeps, looks = [[(self.plan.t0, self.keep)]] * members, [0] * members
         for group in [*self.groups, *self.alone.values()]:
             inner = group.state.T.copy()
             for member, state in zip(group.members, inner, strict=False):
                 states[member], charts[member] = state, group.step.chart
+                keeps[member], looks[member] = group.keeps, group.look
                 wide = group.step.lanes > 1 and group.setbacks != GIVEN_UP
                 setbacks[member] = self.setbacks[member] if wide else group.setbacks
             steps[group.members] = self.plan.first + group.done
@@ -473,7 +482,9 @@ class Run:
             data = data[0]
         q, p, v = (data[..., i * n : (i + 1) * n] for i in range(3))
         short = self.plan.short and bool(steps.max() == self.plan.last)
-        ending = Ending(states, books, charts, steps, short, self.plan.end_step, setbacks)
+        ending = Ending(
+            states, books, charts, steps, short, self.plan.end_step, setbacks, keeps, looks
+        )
         return Trajectory(
             system=self.system, method=self.method, t=times, q=q, v=v, p=p, t0=self.plan.t0,
             step=self.plan.step, every=self.plan.every, parameters=dict(parameters),

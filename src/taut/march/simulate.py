@@ -266,7 +266,9 @@ def _watch(model: System, events: Any, here: Snapshot, values: np.ndarray) -> Wa
 def _check_dropped(run: Trajectory) -> None:
     """Constraints left out as redundant at the start must hold along the whole run."""
     system = run.system
-    dropped = sorted(set(range(system.c)) - set(run.keep))
+    kept = (set(keep) for member in run.ending.keeps for _, keep in member)
+    always = set(run.keep).intersection(*kept)
+    dropped = sorted(set(range(system.c)) - always)
     if not dropped or not run.method.keeps_constraints:
         return
     g = np.abs(run.constraints[..., dropped])
@@ -388,9 +390,15 @@ def _explained(error: BaseException, partial: Trajectory, run: Run) -> BaseExcep
     assert partial.failed_at is not None
     index, t = partial.failed_at
     away = ", or a scale that stays away from zero" if run.method.pace is not None else ""
+    expected = "a finite state near the one before, and Newton to find it"
+    if run.unsure:
+        expected = (
+            "a step short enough to follow the motion past a singular configuration, where "
+            "constraints nearly depend on each other and several branches meet"
+        )
     return StepError(
         partial.ended_early,
-        expected="a finite state near the one before, and Newton to find it",
+        expected=expected,
         received=f"method {run.method.label}, step {run.plan.step:g}",
         remedy=f"use a smaller step{away}; error.partial holds the trajectory up to here",
         t=t,

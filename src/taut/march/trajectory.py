@@ -17,6 +17,7 @@ import numpy as np
 
 from taut.cite import Citations, cite
 from taut.kernel.compile import workshop
+from taut.march.kept import poorly_kept
 from taut.march.loop import FAILED_AT, evaluate
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class Ending:
     `steps` counts those of each trajectory on the grid of times; they differ only where a batch was
     stopped half-way.  `short` says that the last step, of the trajectories that have made it, was
     `end_step` long and leaves the grid.  `setbacks` are steps that needed Newton's exact matrix.
+    `keeps` are the constraints that each keeps, with the times from which on, `looks` the steps
+    before which that is asked again (see `taut.march.kept`).
     """
 
     states: list[np.ndarray]
@@ -53,6 +56,8 @@ class Ending:
     short: bool
     end_step: float
     setbacks: list[int]
+    keeps: list[list[tuple[float, tuple[int, ...]]]]
+    looks: list[int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +155,12 @@ class Trajectory:
             return self._par
         return self._with(self.held.at(np.array([t]), 1e-9 * self.step))[0]
 
+    def _kept_at(self, t: float, member: int = 0) -> tuple[int, ...]:
+        """The constraints that were kept in the step that ended at a time."""
+        slack = 1e-9 * self.step
+        kept = [keep for begun, keep in self.ending.keeps[member] if begun < t - slack]
+        return kept[-1] if kept else self.keep
+
     @property
     def failed_at(self) -> tuple[int, float] | None:
         """The number and the time of the first step that could not be made, if there is one."""
@@ -230,34 +241,36 @@ class Trajectory:
         if c == 0:
             return np.zeros((len(q), 0))
         shop = workshop(self.system)
-        if not shop.small:
+        if not shop.small or len(self.keep) < c:
             return self._multipliers_of_many(
                 q, v, p, t, np.broadcast_to(par, (len(q), par.shape[-1]))
             )
-        kept = apply_map(shop.multipliers(self.keep), self._rows(q, v, p, t))
-        if len(self.keep) == c:
-            return kept
-        full = np.zeros((len(q), c))
-        full[:, list(self.keep)] = kept
-        pushes = self._mechanics.push(q, t, full, par)
-        for i in np.flatnonzero(np.all(np.isfinite(pushes), axis=1)):
-            gradients = self._mechanics.gradients(q[i], t[i], self._par)
-            full[i] = np.linalg.lstsq(gradients.T, pushes[i], rcond=1e-12)[0]
-        full[~np.all(np.isfinite(pushes), axis=1)] = np.nan
-        return full
+        return apply_map(shop.multipliers(self.keep), self._rows(q, v, p, t))
 
     def _multipliers_of_many(self, q, v, p, t, par) -> np.ndarray:
-        """The same for systems that are not unrolled, some states at a time."""
+        """The same for systems that are not unrolled or have a choice, some states at a time."""
         m, found = self._mechanics, []
         for begin in range(0, len(q), TOGETHER):
             part = tuple(x[begin : begin + TOGETHER] for x in (q, v, p, t, par))
             if self.system.n <= MODEST and np.all(np.isfinite(part[0])):
                 try:
-                    found.append(m.multipliers(*part, keep=self.keep))
+                    own = m.multipliers(*part, keep=self.keep)
+                    poor = poorly_kept(m, part[0], part[3], part[4], self.keep)
+                    for i in np.flatnonzero(poor):
+                        own[i] = m.accelerations(*(x[i] for x in part))[1]
+                    found.append(own)
                     continue
                 except np.linalg.LinAlgError:  # beside a singular configuration
                     pass
-            found.append(np.array([m.accelerations(*x)[1] for x in zip(*part, strict=True)]))
+            never = np.full(self.system.c, np.nan)  # states that were not reached have none
+            found.append(
+                np.array(
+                    [
+                        m.accelerations(*x)[1] if np.all(np.isfinite(x[0])) else never
+                        for x in zip(*part, strict=True)
+                    ]
+                )
+            )
         return np.concatenate(found)
 
     @cached_property
@@ -437,6 +450,8 @@ class Trajectory:
             self.ending.short and bool(self.ending.steps[index] == self.ending.steps.max()),
             self.ending.end_step,
             [self.ending.setbacks[index]],
+            [self.ending.keeps[index]],
+            [self.ending.looks[index]],
         )
         held = None if self.held is None else self.held.member(index)
         own = {x: getattr(self, x)[index] for x in "qvp"}

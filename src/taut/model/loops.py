@@ -1,0 +1,50 @@
+"""Whether constraints close loops: without them nothing can fall into one line.
+
+Constraints of an open system can be taken off one by one, each with a coordinate (or a part) that
+no other has: their gradients are independent wherever none of them vanishes.  Where they close a
+loop, their gradients may depend on each other at some configurations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+
+def closed(system: Any, pairs: Iterable[tuple[int, int]]) -> bool:
+    """Whether there are loops, given the pairs (constraint, coordinate on which it depends)."""
+    if system.mechanism is not None:
+        return _ring([(x.a.name, x.b.name) for x in system.mechanism.joints.values()])
+    rows: dict[int, set[int]] = {}
+    users: dict[int, set[int]] = {}
+    for i, j in pairs:
+        rows.setdefault(int(i), set()).add(int(j))
+        users.setdefault(int(j), set()).add(int(i))
+    ends = [j for j, own in users.items() if len(own) == 1]
+    while ends:
+        for i in users[ends.pop()].copy():  # none if it has been taken off since
+            for j in rows.pop(i):
+                users[j].discard(i)
+                if len(users[j]) == 1:
+                    ends.append(j)
+    return bool(rows)
+
+
+def _ring(links: list[tuple[str, str]]) -> bool:
+    """Whether some link joins what other links join already."""
+    leader: dict[str, str] = {}
+
+    def root(name: str) -> str:
+        while name in leader:
+            name = leader[name]
+        return name
+
+    for one, other in links:
+        a, b = root(one), root(other)
+        if a == b:
+            return True
+        leader[a] = b
+    return False
+
+
+__all__ = ["closed"]
