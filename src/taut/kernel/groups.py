@@ -193,11 +193,11 @@ def _spread(groups: list[_Group]) -> list[_Group]:
     """Neighbours in one lane, one after the other, and distant groups side by side.
 
     What groups in different lanes add to constraints between them does not collide, and lies in a
-    row where the groups do.
+    row where the groups do.  The last few, which fill no block, come after all others.
     """
-    length = -(-len(groups) // LANES)
+    length = len(groups) // LANES
     order = np.arange(LANES * length).reshape(LANES, length).T.ravel()
-    return [groups[k] for k in order[order < len(groups)].tolist()]
+    return [groups[k] for k in order.tolist()] + groups[LANES * length :]
 
 
 def _type(groups: list[_Group]) -> GroupType:

@@ -90,6 +90,7 @@ class SolveStage:
             size=self.total,
             unknowns=[self.layout.bank[name] for name in self.names],
             sizes=self.sizes,
+            batches=self.outer.batches,
             pattern=self.outer.pattern,
             places=(self.outer_right, self.outer_matrix, self.outer_lost),
             bad=self.bad,
