@@ -8,11 +8,13 @@ sparse matrix and a right side (see `solves`).
 Vectors of the bank are sorted so that the same coordinate of all groups of a type lies in a row
 (see `groups`): neighbouring groups go into the lanes of one register.
 
-Compiling costs the same for 3 instances and for 3000; only the tables grow.
+Compiling costs the same for 3 instances and for 3000; only the tables grow.  While a kernel is
+compiled, by another thread, the next one is written.
 """
 
 from __future__ import annotations
 
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import ClassVar, cast
 
@@ -116,14 +118,17 @@ def assemble(system: System, method: Method, *, keep: list[int], chart=None) -> 
     step = AbstractStep(system, locals_of(system, method.invariants_of(system)))
     method.program(cast(Step, step))
     plans = Planner(step).plan()
-    return Layout(system, step, plans, keep).program(method.substeps)
+    with ThreadPoolExecutor(1) as pool:
+        return Layout(system, step, plans, keep, pool).program(method.substeps)
 
 
 class Layout(Bank):
     """The bank, the kernels and the tables."""
 
-    def __init__(self, system: System, step: AbstractStep, plans, keep: list[int]) -> None:
-        self.system, self.step, self.plans = system, step, plans
+    def __init__(
+        self, system: System, step: AbstractStep, plans, keep: list[int], pool: Executor
+    ) -> None:
+        self.system, self.step, self.plans, self.pool = system, step, plans, pool
         self.n, self.c, self.keep = system.n, len(keep), keep
         super().__init__({"q": self.n, "c": self.c, "1": 1, "largest": 1}, dict(step.spaces))
         self.kinds = self._kinds()
@@ -361,7 +366,8 @@ class Layout(Bank):
     ) -> Pass:
         """The pass of a function; gathering −1 reads zero."""
         gather = np.where(gather < 0, self.zero, gather)
-        return made_pass(function, gather, target, how, self.reserve, self.trash, loop_code, back)
+        given = function, gather, target, how, self.reserve, self.trash, self.pool
+        return made_pass(*given, loop_code, back)
 
     def _summed(self) -> str | None:
         """The sum that is where the step ends, if the method looks at it."""

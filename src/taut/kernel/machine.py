@@ -51,7 +51,7 @@ from taut.kernel.newton_code import (
 )
 from taut.kernel.newtons import NOISE
 from taut.kernel.passes import Pass
-from taut.kernel.sparse import Pattern, factorise_after, substitute
+from taut.kernel.sparse import ONE, Pattern, factorise_after, substitute
 from taut.kernel.step_code import NOTES
 
 SOLVE, ASSIGN, SUM = 0, 1, 2
@@ -234,16 +234,17 @@ def evaluate(ints, floats, tables, base, first, count):
     for k in range(count):
         at = first + PASS_LENGTH * k
         for i in range(ints[at + 5]):
-            pair = ints[at + 4] + 2 * i
-            floats[ints[pair + 1]] = floats[ints[pair]]
+            pair = np.uint64(ints[at + 4] + 2 * i)
+            floats[np.uint64(ints[pair + ONE])] = floats[np.uint64(ints[pair])]
         _call(ints[at], base, tables + 8 * ints[at + 1], ints[at + 2], ints[at + 3])  # pyright: ignore[reportCallIssue]
         for i in range(ints[at + 7]):
-            pair = ints[at + 6] + 2 * i
-            floats[ints[pair + 1]] += floats[ints[pair]]
-            floats[ints[pair]] = 0.0
+            pair = np.uint64(ints[at + 6] + 2 * i)
+            here = np.uint64(ints[pair])
+            floats[np.uint64(ints[pair + ONE])] += floats[here]
+            floats[here] = 0.0
         for i in range(ints[at + 9]):
-            pair = ints[at + 8] + 2 * i
-            floats[ints[pair + 1]] = floats[ints[pair]]
+            pair = np.uint64(ints[at + 8] + 2 * i)
+            floats[np.uint64(ints[pair + ONE])] = floats[np.uint64(ints[pair])]
 
 
 @njit(nogil=True, cache=True)
@@ -269,23 +270,17 @@ def books_of(ints, state, stage, part):
 
 @njit(nogil=True, cache=True)
 def guess(ints, floats, state, stage, part):
-    """Unknowns of a stage: extrapolated from their last values, zero if the stage is linear."""
-    linear = ints[stage + LINEAR]
+    """Unknowns of a stage, extrapolated from their last values."""
     at = ints[stage + MEMORY] + part * remembered(ints, stage) + BOOKS
-    position = order = 0
-    if not linear:
-        books = books_of(ints, state, stage, part)
-        position = int(books[POSITION])
-        order = int(books[ORDER]) if books[LEFT] > 0 else TRIAL
-        forget(books)
+    books = books_of(ints, state, stage, part)
+    position = int(books[POSITION])
+    order = int(books[ORDER]) if books[LEFT] > 0 else TRIAL
+    forget(books)
     for k in range(ints[stage + BLOCKS]):
         pair = ints[stage + BLOCK_TABLE] + 2 * k
         block, n = ints[pair], ints[pair + 1]
-        if linear:
-            floats[block : block + n] = 0.0
-        else:
-            # The history is kept block by block, as the methods' guesses are given.
-            extrapolate(floats[block : block + n], state, at, n, position, order)
+        # The history is kept block by block, as the methods' guesses are given.
+        extrapolate(floats[block : block + n], state, at, n, position, order)
         at += DEPTH * n
 
 
@@ -330,7 +325,8 @@ def solve(ints, floats, tables, base, state, stage, part):
     row = floats[ints[stage + ROW] : ints[stage + ROW] + size]
     right = floats[ints[stage + RIGHT] : ints[stage + RIGHT] + size]
     lost = floats[ints[stage + LOST] : ints[stage + LOST] + size]
-    guess(ints, floats, state, stage, part)
+    if not ints[stage + LINEAR]:  # which begins at zero, and knows it
+        guess(ints, floats, state, stage, part)
     books = books_of(ints, state, stage, part)
     last = before = NEVER
     for iteration in range(LIMIT):
@@ -472,14 +468,15 @@ def take_notes(ints, floats, notes, iterations, h):
 @njit(nogil=True, cache=True)
 def vectors_exchanged(ints, floats, state, at, slot, count, out):
     """Copy vectors of the bank, which are sorted, from or (`out`) to a state, which is not."""
-    n = ints[N]
-    place = ints[ints[PLACE] : ints[PLACE] + n]
-    for k in range(count):
+    n = np.uint64(ints[N])
+    place = ints[ints[PLACE] : ints[PLACE] + ints[N]].view(np.uint64)
+    for k in range(np.uint64(count)):
+        here, there = np.uint64(at) + k * n, np.uint64(slot) + k * n
         for i in range(n):
             if out:
-                state[slot + k * n + i] = floats[at + k * n + place[i]]
+                state[there + i] = floats[here + place[i]]
             else:
-                floats[at + k * n + place[i]] = state[slot + k * n + i]
+                floats[here + place[i]] = state[there + i]
 
 
 @njit(nogil=True, cache=True)
@@ -487,17 +484,8 @@ def exchange(ints, floats, state, out):
     """Copy the state into the bank, or (`out`) back."""
     n = ints[N]
     places = (ints[Q], ints[RESULT], ints[V], ints[CQ], ints[P], ints[CP], ints[MOVE], ints[FLOOR])
-    place = ints[ints[PLACE] : ints[PLACE] + n]
-    if out:
-        for i in range(n):
-            j = place[i]
-            for k in range(HEAD - 1):  # the floors are what they were
-                state[k * n + i] = floats[places[k] + j]
-    else:
-        for i in range(n):
-            j = place[i]
-            for k in range(HEAD):
-                floats[places[k] + j] = state[k * n + i]
+    for k in range(HEAD - 1 if out else HEAD):  # the floors are what they were
+        vectors_exchanged(ints, floats, state, places[k], k * n, 1, out)
     if n:
         count = ints[INHERITED_LENGTH] // n
         vectors_exchanged(ints, floats, state, ints[INHERITED], ints[INHERITED_SLOT], count, out)

@@ -9,6 +9,7 @@ kernel is called, and its results from there afterwards; so there is one kernel 
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -40,7 +41,7 @@ class Pass:
         Addresses (from, to) of what is copied before the kernel, and added or stored after it.
     """
 
-    native: Native
+    native: Future[Native]
     gather: np.ndarray
     target: np.ndarray
     table: np.ndarray
@@ -52,8 +53,8 @@ class Pass:
 
     @property
     def address(self) -> int:
-        """Of the kernel."""
-        return self.native.address("part")
+        """Of the kernel, as soon as it is compiled."""
+        return self.native.result().address("part")
 
 
 @lru_cache(maxsize=1024)
@@ -69,6 +70,7 @@ def made_pass(
     how: str,
     reserve: Callable[[int], int],
     trash: int,
+    pool: Executor,
     emit: Callable[..., str] = loop_code,
     back: bool = False,
 ) -> Pass:
@@ -84,6 +86,8 @@ def made_pass(
         Gives the address of so many numbers that nobody else uses.
     trash : int
         An address that may be written and is never read.
+    pool : Executor
+        Compiles the kernel, while others are written.
     back : bool
         Whether the last block comes first.
     """
@@ -107,7 +111,7 @@ def made_pass(
     step = -lanes if back else lanes
     table, runs = _table(inputs, read, moved, written, step)
     return Pass(
-        kernel(emit(function, read, written, lanes, step, _apart(gather, target))),
+        pool.submit(kernel, emit(function, read, written, lanes, step, _apart(gather, target))),
         gather,
         target,
         table,

@@ -183,9 +183,7 @@ class Mechanism(Acts, Marked, Flexible):
         names = [x for part in self.parts.values() for x in part.shape.names(part.name)]
         acting = (getattr(force, "channel", None) for force in self.forces.values())
         channels = [channel for channel in acting if channel is not None]
-        system = System.from_terms(
-            [sp.Symbol(x, real=True) for x in names], library.terms(), controls=channels or None
-        )
+        system = System.from_terms(names, library.terms(), controls=channels or None)
         system.mechanism = self
         return system
 
