@@ -208,6 +208,16 @@ def test_a_chain_has_one_type_and_little_is_left(make):
     assert left[1] <= left[0] + 30
 
 
+def test_tables_of_a_chain_do_not_grow_with_it():
+    """Blocks of neighbours lie in a few runs, and what does not fit into them is little."""
+    found = []
+    for n in (42, 162):
+        passes = [x for s in program(bodies(n)[0]).machine.stages for x in (*s.passes, *s.back)]
+        copies = sum(len(x.before) + len(x.added) + len(x.stored) for x in passes)
+        found.append((max(x.runs for x in passes), sum(len(x.table) for x in passes), copies))
+    assert found[0] == found[1]
+
+
 def test_unknowns_that_feel_each_other_are_left_to_the_sparse_matrix(backend, small_types):
     """Springs between bodies, at the unknown end of an implicit step."""
     twins(backend, *bodies(3, springs=True), taut.SymplecticRK("midpoint"), steps=10)

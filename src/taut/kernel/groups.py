@@ -95,7 +95,8 @@ def group_types(kinds: Sequence[Kind], n: int, c: int) -> list[GroupType]:
     for (size, _), groups in alike.items():
         chosen = np.array(groups)
         own = order[(ends - sizes)[chosen][:, None] + np.arange(size)]
-        rows = begins[chosen][:, None] + np.arange(begins[chosen[0] + 1] - begins[chosen[0]])
+        first = groups[0]
+        rows = begins[chosen][:, None] + np.arange(int(begins[first + 1]) - int(begins[first]))
         found += _split(kinds, chosen, own, attached[rows], label, place, touched, c)
     found.sort(key=lambda x: (-x.count * (x.own.shape[1] + x.private.shape[1]), x.own.min()))
     return found

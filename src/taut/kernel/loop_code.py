@@ -25,7 +25,7 @@ from collections.abc import Callable
 
 import casadi as ca
 
-from taut.kernel.emit import Emitter
+from taut.kernel.emit import Emitter, Values
 from taut.kernel.step_code import module
 
 REDUCED = "mn+"
@@ -154,10 +154,9 @@ class _Writer:
         """One block."""
         before = [i for i, how in enumerate(self.outputs) if how in REDUCED]
         number = {i: k for k, i in enumerate(before)}
-        values = _Inputs(self._read)
+        values: Values = _Inputs(self._read)
         if not self.apart:
-            known = [self._read(i) for i in range(len(self.inputs))]
-            values = _Inputs(known.__getitem__)
+            values = [self._read(i) for i in range(len(self.inputs))]
 
         def told(_: int, i: int, value: str) -> None:
             how = self.outputs[i]

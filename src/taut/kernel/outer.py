@@ -158,8 +158,8 @@ class Outer:
         best = (0, 0)
         for shift in range(LANES):
             end = shift + max(self.size - shift, 0) // LANES * LANES
-            whole = good[shift:end].reshape(-1, LANES).all(axis=1)
-            goes_on = linked[shift:end].reshape(-1, LANES).all(axis=1)
+            whole = [all(x) for x in good[shift:end].reshape(-1, LANES).tolist()]
+            goes_on = [all(x) for x in linked[shift:end].reshape(-1, LANES).tolist()]
             at = 0
             while at < len(whole):
                 last = at
