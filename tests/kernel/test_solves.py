@@ -211,7 +211,7 @@ def test_a_chain_has_one_type_and_little_is_left(make):
 def test_tables_of_a_chain_do_not_grow_with_it():
     """Blocks of neighbours lie in a few runs, and what does not fit into them is little."""
     found = []
-    for n in (42, 162):
+    for n in (162, 322):
         passes = [x for s in program(bodies(n)[0]).machine.stages for x in (*s.passes, *s.back)]
         copies = sum(len(x.before) + len(x.added) + len(x.stored) for x in passes)
         found.append((max(x.runs for x in passes), sum(len(x.table) for x in passes), copies))

@@ -158,17 +158,17 @@ class Outer:
         best = (0, 0)
         for shift in range(LANES):
             end = shift + max(self.size - shift, 0) // LANES * LANES
-            whole = [all(x) for x in good[shift:end].reshape(-1, LANES).tolist()]
-            goes_on = [all(x) for x in linked[shift:end].reshape(-1, LANES).tolist()]
-            at = 0
-            while at < len(whole):
-                last = at
-                while whole[at] and goes_on[last] and whole[last + 1]:
-                    last += 1
-                if whole[at]:
-                    found = self._freed(shift + LANES * at, last - at + 1, beside)
-                    best = max(best, found, key=lambda x: x[1])
-                at = last + 1
+            whole, goes_on = (
+                np.logical_and.reduce(x[shift:end].reshape(-1, LANES), axis=1)
+                for x in (good, linked)
+            )
+            joined = np.concatenate([[False], whole[:-1] & goes_on[:-1] & whole[1:], [False]])
+            begins, ends = np.flatnonzero(np.diff(joined.astype(int))).reshape(-1, 2).T
+            if len(begins):
+                k = int(np.argmax(ends - begins))
+                at, length = int(begins[k]), int(ends[k] - begins[k]) + 1
+                found = self._freed(shift + LANES * at, length, beside)
+                best = max(best, found, key=lambda x: x[1])
         return best
 
     def _freed(self, first: int, length: int, beside) -> tuple[int, int]:

@@ -441,6 +441,7 @@ class System:
             for x in self.terms
             if x.kind == "lagrangian"
             for e in x.expressions
+            if any(_knows_both(summand, x) for summand in sp.Add.make_args(e))
             for v in x.rates
         )
 
@@ -615,8 +616,16 @@ def _ambiguous(coordinates: Sequence[Any], parameters: list[str]) -> bool:
 
     Or not all of them are names.
     """
-    if not all(type(c) in (str, sp.Symbol) for c in coordinates):
+    if not set(map(type, coordinates)) <= {str, sp.Symbol}:
         return True
     names = [c if isinstance(c, str) else c.name for c in coordinates]
-    every = [t.name, *names, *(f"{x}_dot" for x in names), *(f"p_{x}" for x in names), *parameters]
+    every = [t.name, *names, *parameters]
+    if any(x.endswith("_dot") or x.startswith("p_") for x in every):
+        every += [f"{x}_dot" for x in names] + [f"p_{x}" for x in names]
     return len(set(every)) < len(every)
+
+
+def _knows_both(summand: sp.Expr, term: Term) -> bool:
+    """Whether velocities and coordinates stand in the same summand."""
+    free = summand.free_symbols
+    return not free.isdisjoint(term.rates) and not free.isdisjoint(term.coordinates)

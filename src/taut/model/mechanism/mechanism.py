@@ -205,7 +205,8 @@ class Mechanism(Acts, Marked, Flexible):
             )
             return side.coordinates, side.rates, [m, *extents], [kinetic + m * pull]
 
-        constants = [part.mass, *(part.extents[k - 1] for k in part.shape.directors)]
+        extents = part.extents
+        constants = [part.mass, *(extents[k - 1] for k in part.shape.directors)]
         library.add(Piece("lagrangian", part.shape.name, write, part.indices, constants))
 
     def start(self) -> tuple[np.ndarray, np.ndarray]:
