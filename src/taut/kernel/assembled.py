@@ -28,6 +28,7 @@ from taut.kernel.groups import Kind, group_types
 from taut.kernel.loop_code import loop_code
 from taut.kernel.machine import Machine, Stage
 from taut.kernel.operators import locals_of
+from taut.kernel.outer import Outer
 from taut.kernel.passes import Pass, made_pass
 from taut.kernel.plan import SCALARS, AbstractStep, AssignPlan, Planner, SolvePlan
 from taut.kernel.solves import SolveStage
@@ -129,6 +130,7 @@ class Layout(Bank):
         self, system: System, step: AbstractStep, plans, keep: list[int], pool: Executor
     ) -> None:
         self.system, self.step, self.plans, self.pool = system, step, plans, pool
+        self.outers: dict[tuple[bytes, bytes], Outer] = {}  # by their neighbours
         self.n, self.c, self.keep = system.n, len(keep), keep
         super().__init__({"q": self.n, "c": self.c, "1": 1, "largest": 1}, dict(step.spaces))
         self.kinds = self._kinds()

@@ -69,6 +69,13 @@ class Batch:
 class Outer:
     """Unknowns in the order of their elimination, and slots of the entries of their matrix.
 
+    Parameters
+    ----------
+    pairs : ndarray
+        Which unknowns are neighbours, see `neighbours`.
+    late : ndarray
+        See `sparse.analysed`.
+
     Attributes
     ----------
     place : ndarray
@@ -77,9 +84,8 @@ class Outer:
         Where the part that is left to the sparse factorisation begins.
     """
 
-    def __init__(self, entries: list[tuple[np.ndarray, np.ndarray]], late: np.ndarray) -> None:
+    def __init__(self, pairs: np.ndarray, late: np.ndarray) -> None:
         self.size, self.late = len(late), late
-        pairs = self._symmetric(entries)
         self._begin(pairs)
         while self._strand() or self._round():
             pass
@@ -97,15 +103,6 @@ class Outer:
         self.alive = np.ones(self.size, dtype=bool)
         self.batches: list[Batch] = []
         self.begin = self.first_slot = 0
-
-    def _symmetric(self, entries) -> np.ndarray:
-        """Places i n + j of all pairs of different neighbours."""
-        none = np.zeros(0, np.int64)
-        i = np.concatenate([none, *(np.ravel(x) for x, _ in entries)])
-        j = np.concatenate([none, *(np.ravel(x) for _, x in entries)])
-        good = (j >= 0) & (j < self.size) & (i < self.size) & (i != j)
-        i, j = i[good], j[good]
-        return np.unique(np.concatenate([i * self.size + j, j * self.size + i]))
 
     # ---- strands -----------------------------------------------------------------------------
 
@@ -325,6 +322,16 @@ class Outer:
         return stage.layout.passed(
             function, np.stack(gather, 1), np.stack(right[:k], 1), "=" * k, batch.strand
         )
+
+
+def neighbours(entries: list[tuple[np.ndarray, np.ndarray]], size: int) -> np.ndarray:
+    """Places i n + j of all pairs of different neighbours, from where a matrix has entries."""
+    none = np.zeros(0, np.int64)
+    i = np.concatenate([none, *(np.ravel(x) for x, _ in entries)])
+    j = np.concatenate([none, *(np.ravel(x) for _, x in entries)])
+    good = (j >= 0) & (j < size) & (i < size) & (i != j)
+    i, j = i[good], j[good]
+    return np.unique(np.concatenate([i * size + j, j * size + i]))
 
 
 def _kept(k: int, b: int) -> list[tuple[int, int]]:

@@ -25,7 +25,7 @@ from taut.kernel.contributions import SX, Contribution, LocalVectors, Places
 from taut.kernel.frames import FrameElimination, frame_of
 from taut.kernel.groups import GroupType
 from taut.kernel.machine import Stage
-from taut.kernel.outer import Outer
+from taut.kernel.outer import Outer, neighbours
 from taut.kernel.passes import Pass
 from taut.kernel.plan import SolvePlan
 
@@ -85,7 +85,7 @@ class SolveStage:
         self.number[self.rest] = np.arange(len(self.rest))
         self.inside = np.append(inside, False)
         groups = [_Group(self, x) for x in types]
-        self.outer = Outer(self._entries(groups), np.repeat(self.rank, self.sizes)[self.rest])
+        self.outer = self._outer(self._entries(groups))
         self._reserve()
         forward = [p for part in self.parts for p in self._term_passes(part)]
         forward += [x.forward() for x in groups]
@@ -141,6 +141,15 @@ class SolveStage:
         return label
 
     # ---- the outer matrix --------------------------------------------------------------------
+
+    def _outer(self, entries: list[tuple[np.ndarray, np.ndarray]]) -> Outer:
+        """How the outer matrix is solved; stages with the same neighbours do it in the same way."""
+        late = np.repeat(self.rank, self.sizes)[self.rest]
+        pairs, known = neighbours(entries, len(late)), self.layout.outers
+        key = pairs.tobytes(), late.tobytes()
+        if key not in known:
+            known[key] = Outer(pairs, late)
+        return known[key]
 
     def _entries(self, groups: list[_Group]) -> list[tuple[np.ndarray, np.ndarray]]:
         """Where terms and groups add to the outer matrix."""
