@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from taut.kernel.condense import LAST, eliminated, elimination_order
-from taut.kernel.outer import Outer, _half
+from taut.kernel.outer import FEWEST, Outer, _half, neighbours
+from taut.kernel.passes import LANES
 
 SX = ca.SX
 
@@ -53,18 +54,42 @@ def test_cancellation_in_earlier_rounds_counts():
         assert float(forward(ca.DM([1e-12, 1.0, lost]))[-1]) == bad
 
 
+def chained(numbers, closed=False):
+    """A chain (or ring) of unknowns with these numbers: each has a place, each entry a slot."""
+    n = len(numbers)
+    i, j = (numbers, np.roll(numbers, -1)) if closed else (numbers[:-1], numbers[1:])
+    every = np.arange(n)
+    outer = Outer(neighbours([(i, j), (every, every)], n), np.full(n, 2))
+    assert sorted(outer.place[:n]) == list(range(n))
+    slots = outer.slot(np.concatenate([i, j, every]), np.concatenate([j, i, every]))
+    assert len(np.unique(slots)) == len(slots)
+    assert slots.max() < outer.slots
+    return outer
+
+
+@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.parametrize("n", [40, 43, 400])
+def test_strands_of_a_chain(n, closed):
+    """Neighbours in one lane: all but the ends of the lanes are eliminated one after the other."""
+    length = n // LANES
+    blocks = np.arange(LANES * length).reshape(length, LANES).T.ravel()
+    outer = chained(np.concatenate([blocks, np.arange(LANES * length, n)]), closed)
+    (batch,) = outer.batches
+    assert batch.strand
+    assert n - outer.begin <= 4 * LANES
+    own = batch.own.reshape(-1, LANES)
+    ahead, start = batch.around.reshape(-1, LANES, 2).transpose(2, 0, 1)
+    assert np.array_equal(ahead[:-1], own[1:])
+    assert np.array_equal(start, np.tile(start[:1], (len(own), 1)))
+    # Lanes do not meet but in what is left.
+    assert not {*ahead[-1], *start[0]} & set(own.ravel())
+
+
 @pytest.mark.parametrize("n", [3, 20, 100, 333])
 def test_rounds_of_a_chain(n):
     """Every unknown has one place, every entry one slot; few are left."""
-    i = np.arange(n - 1)
-    outer = Outer([(i, i + 1), (np.arange(n), np.arange(n))], np.full(n, 2))
-    assert sorted(outer.place[:n]) == list(range(n))
-    rows = np.concatenate([i, i + 1, np.arange(n)])
-    cols = np.concatenate([i + 1, i, np.arange(n)])
-    slots = outer.slot(rows, cols)
-    assert len(np.unique(slots)) == len(slots)
-    assert slots.max() < outer.slots
-    assert n - outer.begin <= 24
+    outer = chained(np.arange(n))
+    assert n - outer.begin < 2 * FEWEST
     for batch in outer.batches:  # independent, and eliminated before their neighbours
         assert not set(batch.own.ravel()) & set(batch.around.ravel())
         assert np.all(outer.place[batch.around] >= batch.first + batch.own.size)

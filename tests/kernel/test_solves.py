@@ -151,6 +151,47 @@ def test_continued_is_one_long_run(backend, small_types):
         assert np.array_equal(getattr(long, name), getattr(joined, name))
 
 
+def ring(n):
+    """Points of mass 1 joined by rods of length 1 to a closed ring, which turns and is shaken."""
+    q, r = sp.symbols("x y z a b c", real=True), sp.symbols("u v w", real=True)
+    index = np.arange(3 * n).reshape(n, 3)
+    energy = sum(s**2 for s in r) / 2
+    rods = [sum((q[i] - q[i + 3]) ** 2 for i in range(3)) - 1]
+    pairs = np.hstack([index, np.roll(index, -1, axis=0)])
+    terms = [
+        Term("lagrangian", q[:3], [energy], index, rates=r),
+        Term("constraint", q, rods, pairs),
+    ]
+    turn = 2 * np.pi * np.arange(n) / n
+    radius = 0.5 / np.sin(np.pi / n)
+    q0 = radius * np.stack([np.cos(turn), np.sin(turn), 0 * turn], 1)
+    v0 = np.stack([-np.sin(turn), np.cos(turn), np.sin(2 * turn)], 1)
+    return taut.System.from_terms(sp.symbols(f"q0:{3 * n}"), terms), {
+        "q0": q0.ravel(),
+        "v0": v0.ravel(),
+    }
+
+
+LONG = {"points": lambda: points(43), "bodies": lambda: bodies(31), "ring": lambda: ring(36),
+        "cloth": lambda: cloth(7, 5)}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LONG)
+def test_strands_and_rounds_are_the_sparse_factorisation(case, monkeypatch):
+    system, start = LONG[case]()
+    batches = program(system).machine.before_sum[0].batches
+    assert [x.strand for x in batches][:1] == ([] if case == "cloth" else [True])
+    one = run(system, start, "rattle", 20)
+    compile_room._workshop.cache_clear()
+    monkeypatch.setattr(outer_room.Outer, "_strand", lambda self: False)
+    monkeypatch.setattr(outer_room, "FEWEST", 10**9)
+    assert not program(system).machine.before_sum[0].batches
+    two = run(system, start, "rattle", 20)
+    for name in ("q", "v", "p"):
+        a, b = getattr(one, name), getattr(two, name)
+        assert np.abs(a - b).max() <= 1e-12 * np.abs(a).max(), name
+
+
 def program(system):
     keep = tuple(range(system.c))
     return workshop(system).step(method_of("rattle"), keep=keep, backend="assembled").program
@@ -165,6 +206,16 @@ def test_a_chain_has_one_type_and_little_is_left(make):
         assert stage.size >= 4 * n
         left.append(len(stage.pattern.order))
     assert left[1] <= left[0] + 30
+
+
+def test_tables_of_a_chain_do_not_grow_with_it():
+    """Blocks of neighbours lie in a few runs, and what does not fit into them is little."""
+    found = []
+    for n in (162, 322):
+        passes = [x for s in program(bodies(n)[0]).machine.stages for x in (*s.passes, *s.back)]
+        copies = sum(len(x.before) + len(x.added) + len(x.stored) for x in passes)
+        found.append((max(x.runs for x in passes), sum(len(x.table) for x in passes), copies))
+    assert found[0] == found[1]
 
 
 def test_unknowns_that_feel_each_other_are_left_to_the_sparse_matrix(backend, small_types):

@@ -8,11 +8,13 @@ sparse matrix and a right side (see `solves`).
 Vectors of the bank are sorted so that the same coordinate of all groups of a type lies in a row
 (see `groups`): neighbouring groups go into the lanes of one register.
 
-Compiling costs the same for 3 instances and for 3000; only the tables grow.
+Compiling costs the same for 3 instances and for 3000; only the tables grow.  While a kernel is
+compiled, by another thread, the next one is written.
 """
 
 from __future__ import annotations
 
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import ClassVar, cast
 
@@ -20,12 +22,13 @@ import casadi as ca
 import numpy as np
 
 from taut.kernel import guesses
-from taut.kernel.contributions import Bank, Contribution
+from taut.kernel.contributions import Bank, Contribution, LocalVectors, Places
 from taut.kernel.fused import HEAD
 from taut.kernel.groups import Kind, group_types
 from taut.kernel.loop_code import loop_code
 from taut.kernel.machine import Machine, Stage
 from taut.kernel.operators import locals_of
+from taut.kernel.outer import Outer
 from taut.kernel.passes import Pass, made_pass
 from taut.kernel.plan import SCALARS, AbstractStep, AssignPlan, Planner, SolvePlan
 from taut.kernel.solves import SolveStage
@@ -116,14 +119,18 @@ def assemble(system: System, method: Method, *, keep: list[int], chart=None) -> 
     step = AbstractStep(system, locals_of(system, method.invariants_of(system)))
     method.program(cast(Step, step))
     plans = Planner(step).plan()
-    return Layout(system, step, plans, keep).program(method.substeps)
+    with ThreadPoolExecutor(1) as pool:
+        return Layout(system, step, plans, keep, pool).program(method.substeps)
 
 
 class Layout(Bank):
     """The bank, the kernels and the tables."""
 
-    def __init__(self, system: System, step: AbstractStep, plans, keep: list[int]) -> None:
-        self.system, self.step, self.plans = system, step, plans
+    def __init__(
+        self, system: System, step: AbstractStep, plans, keep: list[int], pool: Executor
+    ) -> None:
+        self.system, self.step, self.plans, self.pool = system, step, plans, pool
+        self.outers: dict[tuple[bytes, bytes], Outer] = {}  # by their neighbours
         self.n, self.c, self.keep = system.n, len(keep), keep
         super().__init__({"q": self.n, "c": self.c, "1": 1, "largest": 1}, dict(step.spaces))
         self.kinds = self._kinds()
@@ -177,10 +184,8 @@ class Layout(Bank):
         """Number coordinates and constraints so that those of a type's groups lie in rows."""
         q = self._numbered("q", [x for group in self.types for x in group.own.T])
         # Constraints between groups, and terms, in the order of the groups that they touch.
-        touched = np.full(self.c, -1)
-        for group in self.types:
-            np.maximum.at(touched, group.outer, q[group.own[:, :1]])
-        outer = np.argsort(touched, kind="stable")[np.sum(touched < 0) :]
+        outer = np.concatenate([np.zeros(0, np.int64), *(x for g in self.types for x in g.outer.T)])
+        outer = outer[np.sort(np.unique(outer, return_index=True)[1])]
         c = self._numbered("c", [*(x for g in self.types for x in g.private.T), outer])
         c = np.append(c, self.c)
         for number, kind in enumerate(self.kinds):
@@ -245,6 +250,7 @@ class Layout(Bank):
             substeps=substeps,
             inherited=(self.inherited, remembers * self.n, memory),
             place=self.order["q"],
+            summed=self._summed() is not None,
         )
         q, p, v = (SX.sym(name, self.n) for name in "qpv")
         guess = _guess_function(guesses, step, q, p, v)
@@ -254,9 +260,18 @@ class Layout(Bank):
         )
 
     def _assign_stages(self, plan: AssignPlan) -> list[Stage]:
-        """One for new vectors, and one for those that are handed on, which have their places."""
-        fresh = [x for x in plan.targets if x[0] not in self.bank]
+        """One for new vectors, and one for those that are handed on, which have their places.
+
+        What is a vector of the bank already is called by another name.
+        """
         placed = [x for x in plan.targets if x[0] in self.bank]
+        fresh = []
+        for name, space, value in plan.targets:
+            same = value.name() if value.is_symbolic() else ""
+            if name not in self.bank and same in self.bank and self.spaces[same] == space:
+                self.bank[name], self.spaces[name] = self.bank[same], space
+            elif name not in self.bank:
+                fresh.append((name, space, value))
         return [self._assign_stage(AssignPlan(x)) for x in (fresh, placed) if x]
 
     def _assign_stage(self, plan: AssignPlan) -> Stage:
@@ -266,14 +281,17 @@ class Layout(Bank):
         spaces = [space for _, space, _ in plan.targets]
         found = (self.contribution(k, values, [], starts, spaces) for k in range(len(self.kinds)))
         parts = [x for x in found if x is not None]
+        alone = self._alone(values, parts) if set(spaces) == {"q"} else []
         # Only now: while they are computed, the new vectors have no value that could be read.
         for name, space, _ in plan.targets:
             self.place(name, space)
-        # Who has something to say on every component of the new vectors stores it, first.
         first, total = self.bank[plan.targets[0][0]], int(starts[-1])
+        assert [self.bank[name] for name, _, _ in plan.targets] == (first + starts[:-1]).tolist()
+        if alone:
+            return self._stage_by_groups(plan, starts, parts, alone)
+        # Who has something to say on every component of the new vectors stores it, first.
         whole = [x for x in parts if set(x.hows) == {"a"} and _covers(x.rows, total)][:1]
         parts = [*whole, *(x for x in parts if x not in whole)]
-        assert [self.bank[name] for name, _, _ in plan.targets] == (first + starts[:-1]).tolist()
         return Stage(
             kind="assign",
             passes=[self._sum(part, first, total, part in whole) for part in parts],
@@ -284,6 +302,61 @@ class Layout(Bank):
             sizes=sizes,
         )
 
+    def _alone(self, values: list[SX], parts: list[Contribution]) -> list[tuple]:
+        """What groups make of these values for themselves, if that is less work than by terms.
+
+        Groups that evaluate all that is attached to them write each component once; terms between
+        two groups are evaluated for both.
+        """
+        found, work = [], 0
+        for group in self.types:
+            tables = np.hstack([group.own, group.foreign]), np.hstack([group.private, group.outer])
+            sizes = {"q": tables[0].shape[1], "c": tables[1].shape[1]}
+            vectors = LocalVectors(self.spaces, sizes)
+            own = list(range(group.own.shape[1]))
+            local = [self.group_value(group, x, "q", vectors)[own] for x in values]
+            kinds = [m.kind for m in group.members]
+            places = Places(*tables, kinds, [m.instances for m in group.members])
+            function, gather = self.inputs(places, vectors, ca.vertcat(*local))
+            found.append((group, function, gather))
+            work += group.count * function.n_instructions()
+        terms = sum(len(x.rows) * (x.function.n_instructions() + x.rows.shape[1]) for x in parts)
+        return found if work < terms else []
+
+    def _stage_by_groups(self, plan: AssignPlan, starts: np.ndarray, parts, alone) -> Stage:
+        """Groups store their own components; what is in no group is stored and added to by terms.
+
+        All targets are vectors of coordinates.
+        """
+        first, passes = self.bank[plan.targets[0][0]], []
+        rest = np.ones(self.n + 1, dtype=bool)
+        for group, function, gather in alone:
+            target = np.hstack([first + start + group.own for start in starts[:-1]])
+            passes.append(self.passed(function, gather, target, "=" * target.shape[1]))
+            rest[group.own] = False
+        left = np.flatnonzero(rest[: self.n])
+        if len(left):
+            nothing = ca.Function("part", [SX(0, 1)], [SX(0)])
+            at = np.concatenate([first + start + left for start in starts[:-1]])
+            none = np.zeros((len(at), 0), np.int64)
+            passes.append(self.passed(nothing, none, at[:, None], "="))
+        inside = np.concatenate([*(~rest[: self.n] for _ in plan.targets), [True]])
+        for part in parts:
+            which = np.flatnonzero(~inside[part.rows].all(axis=1))
+            if len(which):
+                rows = part.rows[which]
+                target = np.where(inside[rows], self.trash, first + rows)
+                passes.append(self.passed(part.function, part.gather[which], target, part.hows))
+        return Stage(
+            kind="assign",
+            passes=passes,
+            contributions=parts,
+            zeroed=(first, 0),
+            size=int(starts[-1]),
+            unknowns=[self.bank[name] for name, _, _ in plan.targets],
+            sizes=[self.n] * len(plan.targets),
+        )
+
     def _sum(self, part: Contribution, first: int, total: int, stored: bool) -> Pass:
         """What adds a kind's values to new vectors, which lie one after the other."""
         target = np.where(part.rows < total, first + part.rows, self.trash)
@@ -291,16 +364,29 @@ class Layout(Bank):
         return self.passed(part.function, part.gather, target, hows)
 
     def passed(
-        self, function: ca.Function, gather: np.ndarray, target: np.ndarray, how: str
+        self, function: ca.Function, gather: np.ndarray, target: np.ndarray, how: str, back=False
     ) -> Pass:
         """The pass of a function; gathering −1 reads zero."""
         gather = np.where(gather < 0, self.zero, gather)
-        return made_pass(function, gather, target, how, self.reserve, self.trash, loop_code)
+        given = function, gather, target, how, self.reserve, self.trash, self.pool
+        return made_pass(*given, loop_code, back)
+
+    def _summed(self) -> str | None:
+        """The sum that is where the step ends, if the method looks at it."""
+        dq, sums = self.step.end["dq"], {s.name(): e for s, e in self.step.sums}
+        for change, symbol in self.step.changes:
+            name = symbol.name()
+            moved = name in self.bank and ca.depends_on(sums[name], self.step.q)
+            if moved and ca.is_equal(change, dq, 100):
+                return name
+        return None
 
     def _monitor_stages(self) -> list[Stage]:
         """g, hidden, energy (and power, after the accelerations) at the new state."""
         step = AbstractStep(self.system, self.step.locals)
         step.placeholders = self.step.placeholders
+        if (summed := self._summed()) is not None:
+            self.bank["q_end"], self.spaces["q_end"] = self.bank[summed], "q"
         for name in ("q_end", "p_end"):
             self.place(name, "q")
         q, p, v = (SX.sym(name) for name in ("q_end", "p_end", "v1"))

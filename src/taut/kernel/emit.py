@@ -9,7 +9,8 @@ lane.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import casadi as ca
 
@@ -32,6 +33,12 @@ INTRINSICS = {
 BINARY = {ca.OP_ADD: "fadd", ca.OP_SUB: "fsub", ca.OP_MUL: "fmul", ca.OP_DIV: "fdiv"}
 COMPARE = {ca.OP_LT: "olt", ca.OP_LE: "ole", ca.OP_EQ: "oeq", ca.OP_NE: "une"}
 EFFECT_FREE = "nounwind willreturn memory(none)"
+
+
+class Values(Protocol):
+    """Values by number: a list of them, or what makes one when it is asked for."""
+
+    def __getitem__(self, number: int, /) -> str: ...
 
 
 class Emitter:
@@ -155,10 +162,12 @@ class Emitter:
     def inline(
         self,
         function: ca.Function,
-        inputs: list[list[str]],
+        inputs: Sequence[Values],
         told: Callable[[int, int, str], None] | None = None,
     ) -> list[list[str]]:
         """Emit all instructions of `function`; `inputs[i][k]` is nonzero k of input i.
+
+        An input is asked for where it is first needed.
 
         `told` hears of each output (number, nonzero, value) as soon as there is one.
         """
@@ -214,7 +223,7 @@ class Graph:
             else:
                 written[out[0]] = k
 
-    def emit(self, e: Emitter, inputs: list[list[str]]) -> list[list[str]]:
+    def emit(self, e: Emitter, inputs: Sequence[Values]) -> list[list[str]]:
         """All instructions in order; the outputs' values."""
         return self._run(e, inputs, {}, range(len(self.op)))
 

@@ -129,8 +129,8 @@ class FrameElimination:
 
     # ---- the second half ---------------------------------------------------------------------
 
-    def kept(self) -> dict[tuple, SX]:
-        """Numbers that are not computed a second time."""
+    def _halfway(self) -> dict[tuple, SX]:
+        """What the second half goes on with."""
         found: dict[tuple, SX] = {("turn", a): x for a, x in enumerate(self.turn)}
         for i, d in enumerate(self.frame.directors):
             for a, x in enumerate(d):
@@ -140,9 +140,13 @@ class FrameElimination:
         found |= {("response", o, a): self.response[o][a] for o in self.outer for a in range(3)}
         return found
 
+    def kept(self) -> dict[tuple, SX]:
+        """Numbers that are not computed a second time."""
+        return {key: x for key, x in self._halfway().items() if not x.is_constant()}
+
     def found(self, number: dict[tuple, SX], outside: dict[int, SX]) -> dict[int, SX]:
         """All moves and multipliers of the body, from those outside."""
-        frame, entry = self.frame, self._entry
+        frame, entry, number = self.frame, self._entry, self._halfway() | number
         x = {}
         for r in frame.others:
             total = number["right", r]

@@ -19,6 +19,7 @@ from taut.kernel.passes import LANES
 
 FEWEST = 4  # groups of a type: one block of lanes
 LARGEST = 32  # coordinates of a group
+OTHERS = 1 << 32  # in the place of coordinates that are no place of this group
 
 
 @dataclass
@@ -82,24 +83,108 @@ def group_types(kinds: Sequence[Kind], n: int, c: int) -> list[GroupType]:
     label = _labels(kinds, n)
     place = _places(label)
     touched = _touched(kinds, label, c)
-    attached: dict[int, list[tuple]] = {}
+    sizes = np.bincount(label)
+    order, ends = np.argsort(label, kind="stable"), np.cumsum(sizes)
+    attached = _attached(kinds, label, place)
+    begins = np.searchsorted(attached[:, 0], np.arange(len(sizes) + 1))
+    alike: dict[tuple, list[int]] = {}
+    for g in np.flatnonzero(sizes <= LARGEST).tolist():
+        what = attached[begins[g] : begins[g + 1], 1:3]
+        alike.setdefault((int(sizes[g]), what.tobytes()), []).append(g)
+    found = []
+    for (size, _), groups in alike.items():
+        chosen = np.array(groups)
+        own = order[(ends - sizes)[chosen][:, None] + np.arange(size)]
+        first = groups[0]
+        rows = begins[chosen][:, None] + np.arange(int(begins[first + 1]) - int(begins[first]))
+        found += _split(kinds, chosen, own, attached[rows], label, place, touched, c)
+    found.sort(key=lambda x: (-x.count * (x.own.shape[1] + x.private.shape[1]), x.own.min()))
+    return found
+
+
+def _attached(kinds: Sequence[Kind], label: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """Which terms are attached to which groups: rows (group, kind, way, instance), sorted.
+
+    Terms whose coordinates are the same ones of the group are attached in the same way.
+    """
+    found = [np.zeros((0, 4), np.int64)]
     for number, kind in enumerate(kinds):
-        if kind.local is None:
+        if kind.local is None or not kind.coordinates.size:
             continue
-        labels = label[kind.coordinates]
-        for i, around in enumerate(labels):
-            own = place[kind.coordinates[i]]
-            for g in dict.fromkeys(around.tolist()):
-                key = np.where(around == g, own, -1).tobytes()
-                attached.setdefault(g, []).append((number, key, i))
-    found: dict[tuple, list[_Group]] = {}
-    members = np.split(np.argsort(label, kind="stable"), np.cumsum(np.bincount(label))[:-1])
-    for g, coordinates in enumerate(members):
-        if len(coordinates) <= LARGEST:
-            group = _Group(kinds, coordinates, sorted(attached.get(g, ())), touched, c, g)
-            found.setdefault(group.signature, []).append(group)
-    good = [groups for groups in found.values() if len(groups) >= FEWEST]
-    return [_type(groups) for groups in sorted(good, key=lambda x: -len(x) * x[0].size)]
+        around = label[kind.coordinates]
+        groups, ways, instances = [], [], []
+        for j in range(around.shape[1]):
+            fresh = np.flatnonzero(~np.any(around[:, :j] == around[:, j : j + 1], axis=1))
+            here = around[fresh, j]
+            own = np.where(around[fresh] == here[:, None], place[kind.coordinates[fresh]], OTHERS)
+            groups.append(here)
+            ways.append(own)
+            instances.append(fresh)
+        every = np.concatenate(ways)
+        numbers = _numbered(every)
+        kept = np.unique(numbers, return_index=True)[1]
+        rank = np.empty(len(kept), np.int64)
+        rank[np.lexsort(every[kept].T[::-1])] = np.arange(len(kept))
+        way = rank[numbers]
+        group, instance = np.concatenate(groups), np.concatenate(instances)
+        what = np.full(len(group), number)
+        found.append(np.stack([group, what, way, instance], axis=1))
+    table = np.concatenate(found)
+    return table[np.lexsort(table.T[::-1])]
+
+
+def _split(kinds, groups, own, attached, label, place, touched, c: int) -> list[GroupType]:
+    """Types of groups to which the same kinds of terms are attached in the same way.
+
+    They differ in who their neighbours are (two joints may hold two others, or one), and in which
+    of their constraints touch others or are dropped.
+    """
+    if len(groups) < FEWEST:
+        return []
+    members = [kinds[k] for k in attached[0, :, 1].tolist()]
+    where = [kind.coordinates[attached[:, m, 3]] for m, kind in enumerate(members)]
+    lines = [kind.rows[attached[:, m, 3]] for m, kind in enumerate(members)]
+    none = np.zeros((len(groups), 0), np.int64)
+    places, rows = np.hstack([none, *where]), np.hstack([none, *lines])
+    mine = label[places[0]] == groups[0]
+    others = places[:, ~mine]
+    same = others[:, :, None] == others[:, None, :]
+    first = np.argmax(same, axis=2) if same.size else others
+    held = np.where(rows == c, 2, touched[rows] == groups[:, None])
+    numbers = _numbered(np.hstack([first, held]))
+    found = []
+    for number in range(numbers.max(initial=-1) + 1):
+        here = _spread(np.flatnonzero(numbers == number))
+        if len(here) >= FEWEST:
+            tables = own[here], places[here], rows[here], attached[here]
+            found.append(_type(members, *tables, place, mine, first[here[0]], held[here[0]]))
+    return found
+
+
+def _numbered(rows: np.ndarray) -> np.ndarray:
+    """Equal numbers for equal rows."""
+    weights = np.random.default_rng(0).integers(1, 2**62, rows.shape[1], dtype=np.int64)
+    return np.unique(rows @ weights, return_inverse=True)[1].ravel()
+
+
+def _type(members, own, places, rows, attached, place, mine, first, held) -> GroupType:
+    """The type of groups that are alike, of which `mine`, `first` and `held` are one's."""
+    others, new = np.flatnonzero(~mine), np.flatnonzero(first == np.arange(len(first)))
+    foreign = others[new]
+    private, outer = np.flatnonzero(held == 1), np.flatnonzero(held == 0)
+    found = GroupType(own, places[:, foreign], rows[:, private], rows[:, outer])
+    slots = np.where(mine, place[places[0]], -1)
+    slots[others] = own.shape[1] + np.searchsorted(new, first)
+    numbers = np.full(len(held), -1)
+    numbers[private] = np.arange(len(private))
+    numbers[outer] = len(private) + np.arange(len(outer))
+    at = line = 0
+    for m, kind in enumerate(members):
+        wide, high = kind.coordinates.shape[1], kind.rows.shape[1]
+        here, there = slots[at : at + wide].tolist(), numbers[line : line + high].tolist()
+        found.members.append(Member(int(attached[0, m, 1]), attached[:, m, 3], here, there))
+        at, line = at + wide, line + high
+    return found
 
 
 def _labels(kinds: Sequence[Kind], n: int) -> np.ndarray:
@@ -153,65 +238,12 @@ def _touched(kinds: Sequence[Kind], label: np.ndarray, c: int) -> np.ndarray:
     return found
 
 
-class _Group:
-    """One group: its coordinates and constraints by number, in the order of its signature."""
-
-    def __init__(self, kinds, coordinates, attached, touched, c: int, g: int) -> None:
-        self.own = coordinates
-        slots = {int(x): i for i, x in enumerate(coordinates)}
-        foreign: dict[int, int] = {}
-        self.private: list[int] = []
-        self.outer: list[int] = []
-        self.instances = [i for _, _, i in attached]
-        members = []
-        for number, _, i in attached:
-            kind = kinds[number]
-            where = []
-            for x in kind.coordinates[i].tolist():
-                at = slots.get(x)
-                where.append(
-                    at if at is not None else len(slots) + foreign.setdefault(x, len(foreign))
-                )
-            lines = []
-            for row in kind.rows[i].tolist():
-                # Dropped constraints have no multiplier: they are in a class of their own.
-                mine = touched[row] == g
-                target = self.private if mine else self.outer
-                lines.append(("dropped", 0) if row == c else (mine, len(target)))
-                if row < c:
-                    target.append(row)
-            members.append((number, tuple(where), tuple(lines)))
-        self.foreign = list(foreign)
-        self.signature = (len(coordinates), tuple(members))
-
-    @property
-    def size(self) -> int:
-        return len(self.own) + len(self.private)
-
-
-def _spread(groups: list[_Group]) -> list[_Group]:
+def _spread(groups: np.ndarray) -> np.ndarray:
     """Neighbours in one lane, one after the other, and distant groups side by side.
 
     What groups in different lanes add to constraints between them does not collide, and lies in a
-    row where the groups do.
+    row where the groups do.  The last few, which fill no block, come after all others.
     """
-    length = -(-len(groups) // LANES)
-    order = np.arange(LANES * length).reshape(LANES, length).T.ravel()
-    return [groups[k] for k in order[order < len(groups)].tolist()]
-
-
-def _type(groups: list[_Group]) -> GroupType:
-    groups = _spread(groups)
-    first = groups[0]
-    _, members = first.signature
-    tables = {
-        name: np.array([getattr(x, name) for x in groups], np.int64).reshape(len(groups), -1)
-        for name in ("own", "foreign", "private", "outer")
-    }
-    found = GroupType(**tables, members=[])
-    held = len(first.private)
-    for k, (kind, slots, lines) in enumerate(members):
-        rows = [-1 if a == "dropped" else i if a else held + i for a, i in lines]
-        instances = np.array([x.instances[k] for x in groups])
-        found.members.append(Member(kind, instances, list(slots), rows))
-    return found
+    length = len(groups) // LANES
+    blocks = groups[: LANES * length].reshape(LANES, length).T.ravel()
+    return np.concatenate([blocks, groups[LANES * length :]])

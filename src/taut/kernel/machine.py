@@ -51,7 +51,7 @@ from taut.kernel.newton_code import (
 )
 from taut.kernel.newtons import NOISE
 from taut.kernel.passes import Pass
-from taut.kernel.sparse import Pattern, factorise_after, substitute
+from taut.kernel.sparse import ONE, Pattern, factorise_after, substitute
 from taut.kernel.step_code import NOTES
 
 SOLVE, ASSIGN, SUM = 0, 1, 2
@@ -64,10 +64,11 @@ SINGULAR, PATIENCE = 1e-3, 3
     N, STAGES, FIRST_STAGE, Q, RESULT, V, CQ, P, CP, Q1, V1, DQ, DP, TANGENT, G, HIDDEN,
     ENERGY, POWER, SCALARS, PAR, PARS, CONSERVATIVE, CONSTRAINED, P_END,
     MOVE, FLOOR, SUBSTEPS, SHARES, INHERITED, INHERITED_LENGTH, INHERITED_SLOT, PLACE,
-) = range(HEADER := 32)  # fmt: skip
+    SUMMED,
+) = range(HEADER := 33)  # fmt: skip
 (
     KIND, PASSES, PASS_TABLE, BACK, BACK_TABLE, ZEROED, ZEROED_LENGTH, SIZE, BLOCKS, BLOCK_TABLE,
-    LINEAR, IS_CURVED, IS_KINKED, MEMORY, HISTORY_AT, OUTER, START, COLUMN, DIAGONAL, MIRROR,
+    LINEAR, IS_CURVED, IS_KINKED, MEMORY, SAVED, OUTER, START, COLUMN, DIAGONAL, MIRROR,
     ROW, RIGHT, MATRIX, LOST, BAD, MEASURE,
 ) = range(STAGE_LENGTH := 26)  # fmt: skip
 PASS_LENGTH = 10
@@ -93,6 +94,8 @@ class Stage:
         Address and length of what is set to zero before the passes.
     contributions : list of Contribution
         What every kind of term adds, with nothing eliminated.
+    batches : list of Batch
+        What is eliminated between groups and the sparse factorisation, see `outer`.
     places : (int, int, int)
         Addresses of the right side, the matrix and the lost sizes of `pattern`.
     """
@@ -113,6 +116,7 @@ class Stage:
     linear: bool = True
     curved: bool = False
     kinked: bool = False
+    batches: list = field(default_factory=list)
 
 
 class Machine:
@@ -120,7 +124,7 @@ class Machine:
 
     def __init__(
         self, *, n, constrained, floats, reserve, vectors, scalars, parameters, constants, stages,
-        conservative, substeps, inherited, place,
+        conservative, substeps, inherited, place, summed,
     ) -> None:  # fmt: skip
         self.substeps, self.place, self._reserve = len(substeps), place, reserve
         self._ints: list[np.ndarray] = [np.zeros(HEADER, np.int64)]
@@ -137,7 +141,7 @@ class Machine:
             CONSTRAINED: int(constrained),
             SUBSTEPS: self.substeps, SHARES: (shares := reserve(self.substeps)),
             INHERITED: inherited[0], INHERITED_LENGTH: inherited[1], INHERITED_SLOT: inherited[2],
-            PLACE: self._append(place),
+            PLACE: self._append(place), SUMMED: int(summed),
         }  # fmt: skip
         names = {
             Q: "q", RESULT: "result", V: "v", CQ: "cq", P: "p", CP: "cp",
@@ -168,7 +172,7 @@ class Machine:
     def _passes(self, passes: list[Pass]) -> int:
         rows = []
         for x in passes:
-            rows += [x.address, self._append(x.table), x.blocks, x.count]
+            rows += [x.address, self._append(x.table), x.runs, x.count]
             for copies in (x.before, x.added, x.stored):
                 rows += [self._append(copies), len(copies)]
         return self._append(rows)
@@ -193,7 +197,8 @@ class Machine:
             row[MIRROR] = self._append(pattern.mirror)
             row[ROW] = self._reserve(row[OUTER])
             row[RIGHT], row[MATRIX], row[LOST] = stage.places
-            row[HISTORY_AT] = self._reserve(self.substeps * guesses.room(stage.size))
+            if self.substeps > 1 and not stage.linear:
+                row[SAVED] = self._reserve(self.substeps * guesses.room(stage.size))
         return row
 
 
@@ -208,7 +213,7 @@ def _pointer(typing, address):
 
 
 @intrinsic
-def _call(typing, address, floats, table, blocks, count):
+def _call(typing, address, floats, table, runs, count):
     """``((void (*)(double *, const int64 *, int64, int64)) address)(floats, table, …)``."""
     signature = types.void(*[types.int64] * 5)
 
@@ -229,16 +234,17 @@ def evaluate(ints, floats, tables, base, first, count):
     for k in range(count):
         at = first + PASS_LENGTH * k
         for i in range(ints[at + 5]):
-            pair = ints[at + 4] + 2 * i
-            floats[ints[pair + 1]] = floats[ints[pair]]
+            pair = np.uint64(ints[at + 4] + 2 * i)
+            floats[np.uint64(ints[pair + ONE])] = floats[np.uint64(ints[pair])]
         _call(ints[at], base, tables + 8 * ints[at + 1], ints[at + 2], ints[at + 3])  # pyright: ignore[reportCallIssue]
         for i in range(ints[at + 7]):
-            pair = ints[at + 6] + 2 * i
-            floats[ints[pair + 1]] += floats[ints[pair]]
-            floats[ints[pair]] = 0.0
+            pair = np.uint64(ints[at + 6] + 2 * i)
+            here = np.uint64(ints[pair])
+            floats[np.uint64(ints[pair + ONE])] += floats[here]
+            floats[here] = 0.0
         for i in range(ints[at + 9]):
-            pair = ints[at + 8] + 2 * i
-            floats[ints[pair + 1]] = floats[ints[pair]]
+            pair = np.uint64(ints[at + 8] + 2 * i)
+            floats[np.uint64(ints[pair + ONE])] = floats[np.uint64(ints[pair])]
 
 
 @njit(nogil=True, cache=True)
@@ -256,51 +262,45 @@ def remembered(ints, stage):
 
 
 @njit(nogil=True, cache=True)
-def books_of(ints, floats, stage, part):
+def books_of(ints, state, stage, part):
     """The books of a stage's guesses in one of the sub-steps."""
-    at = ints[stage + HISTORY_AT] + part * remembered(ints, stage)
-    return floats[at : at + BOOKS]
+    at = ints[stage + MEMORY] + part * remembered(ints, stage)
+    return state[at : at + BOOKS]
 
 
 @njit(nogil=True, cache=True)
-def guess(ints, floats, stage, part):
-    """Unknowns of a stage: extrapolated from their last values, zero if the stage is linear."""
-    linear = ints[stage + LINEAR]
-    at = ints[stage + HISTORY_AT] + part * remembered(ints, stage) + BOOKS
-    position = order = 0
-    if not linear:
-        books = books_of(ints, floats, stage, part)
-        position = int(books[POSITION])
-        order = int(books[ORDER]) if books[LEFT] > 0 else TRIAL
-        forget(books)
+def guess(ints, floats, state, stage, part):
+    """Unknowns of a stage, extrapolated from their last values."""
+    at = ints[stage + MEMORY] + part * remembered(ints, stage) + BOOKS
+    books = books_of(ints, state, stage, part)
+    position = int(books[POSITION])
+    order = int(books[ORDER]) if books[LEFT] > 0 else TRIAL
+    forget(books)
     for k in range(ints[stage + BLOCKS]):
         pair = ints[stage + BLOCK_TABLE] + 2 * k
         block, n = ints[pair], ints[pair + 1]
-        if linear:
-            floats[block : block + n] = 0.0
-        else:
-            # The history is kept block by block, as the methods' guesses are given.
-            extrapolate(floats[block : block + n], floats, at, n, position, order)
+        # The history is kept block by block, as the methods' guesses are given.
+        extrapolate(floats[block : block + n], state, at, n, position, order)
         at += DEPTH * n
 
 
 @njit(nogil=True, cache=True)
-def remember(ints, floats, stage, part):
+def remember(ints, floats, state, stage, part):
     """Take what a step has found into a stage's memory of one of the sub-steps."""
-    books = books_of(ints, floats, stage, part)
-    at = ints[stage + HISTORY_AT] + part * remembered(ints, stage) + BOOKS
+    books = books_of(ints, state, stage, part)
+    at = ints[stage + MEMORY] + part * remembered(ints, stage) + BOOKS
     position, first = int(books[POSITION]), ints[stage + BLOCK_TABLE]
     learn(books)
     if books[LEFT] <= 0:
         block, n = ints[first], ints[first + 1]
         x = floats[block : block + n]
-        books[ORDER] = best_order(x, floats, at, n, position, vector(ints, floats, FLOOR))
+        books[ORDER] = best_order(x, state, at, n, position, vector(ints, floats, FLOOR))
         books[LEFT] = PERIOD
     else:
         books[LEFT] -= 1
     for k in range(ints[stage + BLOCKS]):
         block, n = ints[first + 2 * k], ints[first + 2 * k + 1]
-        store(floats[block : block + n], floats, at, n, position)
+        store(floats[block : block + n], state, at, n, position)
         at += DEPTH * n
     books[POSITION] = (position + DEPTH - 1) % DEPTH
     forget(books)
@@ -313,7 +313,7 @@ def forget(books):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def solve(ints, floats, tables, base, stage, part):
+def solve(ints, floats, tables, base, state, stage, part):
     """Newton on a stage; iterations, or −1 if it failed."""
     size = ints[stage + OUTER]
     start = ints[ints[stage + START] : ints[stage + START] + size + 1]
@@ -325,8 +325,9 @@ def solve(ints, floats, tables, base, stage, part):
     row = floats[ints[stage + ROW] : ints[stage + ROW] + size]
     right = floats[ints[stage + RIGHT] : ints[stage + RIGHT] + size]
     lost = floats[ints[stage + LOST] : ints[stage + LOST] + size]
-    guess(ints, floats, stage, part)
-    books = books_of(ints, floats, stage, part)
+    if not ints[stage + LINEAR]:  # which begins at zero, and knows it
+        guess(ints, floats, state, stage, part)
+    books = books_of(ints, state, stage, part)
     last = before = NEVER
     for iteration in range(LIMIT):
         begin(ints, floats, tables, base, stage)
@@ -400,11 +401,12 @@ def add_to(x, change):
 
 @njit(nogil=True, cache=True)
 def add_up(ints, floats):
-    """Compensated sums of q and of the carried momentum, and the tangent momentum."""
-    new_sum(
-        vector(ints, floats, Q), vector(ints, floats, CQ), vector(ints, floats, DQ),
-        vector(ints, floats, Q1),
-    )  # fmt: skip
+    """Compensated sums of q (if no stage has it) and of the carried momentum; tangent momentum."""
+    if not ints[SUMMED]:
+        new_sum(
+            vector(ints, floats, Q), vector(ints, floats, CQ), vector(ints, floats, DQ),
+            vector(ints, floats, Q1),
+        )  # fmt: skip
     end = vector(ints, floats, P_END)
     new_sum(vector(ints, floats, P), vector(ints, floats, CP), vector(ints, floats, DP), end)
     add_to(end, vector(ints, floats, TANGENT))
@@ -423,13 +425,13 @@ def commit(ints, floats):
 
 
 @njit(nogil=True, cache=True)
-def one_step(ints, floats, tables, base, part):
+def one_step(ints, floats, tables, base, state, part):
     """All stages of a sub-step; Newton iterations, or −1 if one failed or energy is not finite."""
     total, whole = 0, part == ints[SUBSTEPS] - 1
     for k in range(ints[STAGES]):
         stage = ints[FIRST_STAGE] + STAGE_LENGTH * k
         if ints[stage + KIND] == SOLVE:
-            made = solve(ints, floats, tables, base, stage, part)
+            made = solve(ints, floats, tables, base, state, stage, part)
             if made < 0:
                 return -1
             total += made
@@ -466,14 +468,15 @@ def take_notes(ints, floats, notes, iterations, h):
 @njit(nogil=True, cache=True)
 def vectors_exchanged(ints, floats, state, at, slot, count, out):
     """Copy vectors of the bank, which are sorted, from or (`out`) to a state, which is not."""
-    n = ints[N]
-    place = ints[ints[PLACE] : ints[PLACE] + n]
-    for k in range(count):
+    n = np.uint64(ints[N])
+    place = ints[ints[PLACE] : ints[PLACE] + ints[N]].view(np.uint64)
+    for k in range(np.uint64(count)):
+        here, there = np.uint64(at) + k * n, np.uint64(slot) + k * n
         for i in range(n):
             if out:
-                state[slot + k * n + i] = floats[at + k * n + place[i]]
+                state[there + i] = floats[here + place[i]]
             else:
-                floats[at + k * n + place[i]] = state[slot + k * n + i]
+                floats[here + place[i]] = state[there + i]
 
 
 @njit(nogil=True, cache=True)
@@ -481,20 +484,25 @@ def exchange(ints, floats, state, out):
     """Copy the state into the bank, or (`out`) back."""
     n = ints[N]
     places = (ints[Q], ints[RESULT], ints[V], ints[CQ], ints[P], ints[CP], ints[MOVE], ints[FLOOR])
-    for k in range(HEAD):
+    for k in range(HEAD - 1 if out else HEAD):  # the floors are what they were
         vectors_exchanged(ints, floats, state, places[k], k * n, 1, out)
-    for k in range(ints[STAGES]):
-        stage = ints[FIRST_STAGE] + STAGE_LENGTH * k
-        if ints[stage + KIND] == SOLVE and not ints[stage + LINEAR]:
-            at, length = ints[stage + MEMORY], ints[SUBSTEPS] * remembered(ints, stage)
-            history = ints[stage + HISTORY_AT]
-            if out:
-                state[at : at + length] = floats[history : history + length]
-            else:
-                floats[history : history + length] = state[at : at + length]
     if n:
         count = ints[INHERITED_LENGTH] // n
         vectors_exchanged(ints, floats, state, ints[INHERITED], ints[INHERITED_SLOT], count, out)
+
+
+@njit(nogil=True, cache=True)
+def save(ints, floats, state, back):
+    """Write down what stages remember before a step of several sub-steps, or (`back`) undo it."""
+    for k in range(ints[STAGES]):
+        stage = ints[FIRST_STAGE] + STAGE_LENGTH * k
+        if ints[stage + KIND] == SOLVE and not ints[stage + LINEAR]:
+            length, at = ints[SUBSTEPS] * remembered(ints, stage), ints[stage + MEMORY]
+            saved, here = ints[stage + SAVED], state[at : at + length]
+            if back:
+                here[:] = floats[saved : saved + length]
+            else:
+                floats[saved : saved + length] = here
 
 
 @njit(nogil=True, cache=True)
@@ -511,13 +519,14 @@ def run(ints, floats, tables, base, state, par, notes, count, store, until, ever
     while made < count:
         if parts > 1:
             exchange(ints, floats, state, True)
+            save(ints, floats, state, False)
         total, node = 0, 0.0
         for part in range(parts):
             share = floats[ints[SHARES] + part]
             floats[at], floats[at + 2] = t0 + (k0 + made + node) * h, share * h
             node = node + share if part < parts - 1 else 1.0
             floats[at + 1] = t0 + (k0 + made + node) * h
-            iterations = one_step(ints, floats, tables, base, part)
+            iterations = one_step(ints, floats, tables, base, state, part)
             if iterations < 0:
                 break
             total += iterations
@@ -528,15 +537,16 @@ def run(ints, floats, tables, base, state, par, notes, count, store, until, ever
             for k in range(ints[STAGES]):
                 stage = ints[FIRST_STAGE] + STAGE_LENGTH * k
                 if ints[stage + KIND] == SOLVE and not ints[stage + LINEAR]:
-                    remember(ints, floats, stage, part)
+                    remember(ints, floats, state, stage, part)
         if iterations < 0:
             notes[OK] = 0.0
-            if parts > 1:
-                return made  # the state before this step has been written down
+            if parts > 1:  # the state before this step has been written down
+                save(ints, floats, state, True)
+                return made
             for k in range(ints[STAGES]):
                 stage = ints[FIRST_STAGE] + STAGE_LENGTH * k
                 if ints[stage + KIND] == SOLVE and not ints[stage + LINEAR]:
-                    forget(books_of(ints, floats, stage, 0))
+                    forget(books_of(ints, state, stage, 0))
             break
         notes[MOST] = most
         made += 1

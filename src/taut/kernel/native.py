@@ -117,15 +117,17 @@ def _compile(ir: str, plain: bool = False) -> bytes:
 
 
 def _target_machine(effort: int = 3) -> llvm.TargetMachine:
+    target, cpu, features = _host()
+    return target.create_target_machine(cpu=cpu, features=features, opt=effort, jit=True)
+
+
+@cache
+def _host() -> tuple[llvm.Target, str, str]:
+    """What code is made for."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    target = llvm.Target.from_default_triple()
-    return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(),
-        features=llvm.get_host_cpu_features().flatten(),
-        opt=effort,
-        jit=True,
-    )
+    features = llvm.get_host_cpu_features().flatten()
+    return llvm.Target.from_default_triple(), llvm.get_host_cpu_name(), features
 
 
 def lanes() -> int:

@@ -19,14 +19,14 @@ import casadi as ca
 import numpy as np
 
 from taut.kernel.condense import Elimination, eliminated
-from taut.kernel.passes import Pass
+from taut.kernel.passes import LANES, Pass
 from taut.kernel.sparse import analysed
 
 if TYPE_CHECKING:
     from taut.kernel.solves import SolveStage
 
 SX = ca.SX
-FEWEST = 8  # of a kind that are worth a kernel
+FEWEST = 16  # of a kind that are worth a kernel
 FRONT = 16  # unknowns and neighbours: a kernel has FRONT³/3 operations
 SPREAD = 2.0  # neighbours of those in one round, over the fewest
 
@@ -40,12 +40,15 @@ class Batch:
     own, around : ndarray, shapes (count, k) and (count, b)
     first, slot : int
         Where their right sides and their entries begin.
+    strand : bool
+        Whether each block of them is eliminated after the one before, which is its neighbour.
     """
 
     own: np.ndarray
     around: np.ndarray
     first: int
     slot: int
+    strand: bool = False
 
     @property
     def local(self) -> np.ndarray:
@@ -66,6 +69,13 @@ class Batch:
 class Outer:
     """Unknowns in the order of their elimination, and slots of the entries of their matrix.
 
+    Parameters
+    ----------
+    pairs : ndarray
+        Which unknowns are neighbours, see `neighbours`.
+    late : ndarray
+        See `sparse.analysed`.
+
     Attributes
     ----------
     place : ndarray
@@ -74,11 +84,10 @@ class Outer:
         Where the part that is left to the sparse factorisation begins.
     """
 
-    def __init__(self, entries: list[tuple[np.ndarray, np.ndarray]], late: np.ndarray) -> None:
+    def __init__(self, pairs: np.ndarray, late: np.ndarray) -> None:
         self.size, self.late = len(late), late
-        pairs = self._symmetric(entries)
         self._begin(pairs)
-        while self._round():
+        while self._strand() or self._round():
             pass
         self._analyse()
         if self.batches and 4 * len(self.pattern.order) > self.size:
@@ -95,14 +104,87 @@ class Outer:
         self.batches: list[Batch] = []
         self.begin = self.first_slot = 0
 
-    def _symmetric(self, entries) -> np.ndarray:
-        """Places i n + j of all pairs of different neighbours."""
-        none = np.zeros(0, np.int64)
-        i = np.concatenate([none, *(np.ravel(x) for x, _ in entries)])
-        j = np.concatenate([none, *(np.ravel(x) for _, x in entries)])
-        good = (j >= 0) & (j < self.size) & (i < self.size) & (i != j)
-        i, j = i[good], j[good]
-        return np.unique(np.concatenate([i * self.size + j, j * self.size + i]))
+    # ---- strands -----------------------------------------------------------------------------
+
+    def _strand(self) -> bool:
+        """Eliminate the longest strand in each lane, from its beginning; whether there was one.
+
+        An unknown of a strand has two neighbours (with what belongs to each): the one a block
+        further, and the one before, for which what is before the strand stands once that one is
+        eliminated.
+        """
+        i, j = np.divmod(self.pairs, self.size)
+        leaders, members, around = self._alike(i, j)
+        beside = self._beside(leaders, members, around, i, j)
+        first, length = self._longest(members, beside)
+        if length < 2:
+            return False
+        blocks = first + np.arange(LANES * length).reshape(length, LANES)
+        before = [sum(beside[x]) - (x + LANES) for x in blocks[0].tolist()]
+        after = [sum(beside[x]) - (x - LANES) for x in blocks[-1].tolist()]
+        if any(a == b for a, b in zip(before, after, strict=True)):
+            return False
+        ahead = np.vstack([blocks[1:], after])
+        table = {x: members[x] for x in {*blocks.ravel().tolist(), *before, *after}}
+        own, further = ([table[x] for x in y.ravel().tolist()] for y in (blocks, ahead))
+        back = [table[x] for _ in blocks for x in before]
+        self._eliminate(np.array(own), np.hstack([further, back]), strand=True)
+        return True
+
+    def _beside(self, leaders, members, around, i, j) -> dict[int, list[int]]:
+        """The two neighbours of those that have two, each as large as they are."""
+        waits = self._waits(i, j)
+        leader = {x: y for y, own in members.items() for x in own}
+        found = {}
+        for x in leaders:
+            k, near = len(members[x]), around[x]
+            if len(near) == 2 * k and 3 * k <= FRONT and not waits[x]:
+                two = list(dict.fromkeys(leader[y] for y in near))
+                if len(two) == 2 and all(len(members[y]) == k for y in two):
+                    found[x] = two
+        return found
+
+    def _longest(self, members, beside: dict[int, list[int]]) -> tuple[int, int]:
+        """First unknown and number of blocks of the longest strand; none of its ends are in it."""
+        linked = np.zeros(self.size + LANES, dtype=bool)  # x with x + LANES
+        good = np.zeros(self.size + LANES, dtype=bool)
+        for x, two in beside.items():
+            good[x] = True
+            y = x + LANES
+            linked[x] = y in two and y in beside and len(members[x]) == len(members[y])
+        best = (0, 0)
+        for shift in range(LANES):
+            end = shift + max(self.size - shift, 0) // LANES * LANES
+            whole, goes_on = (
+                np.logical_and.reduce(x[shift:end].reshape(-1, LANES), axis=1)
+                for x in (good, linked)
+            )
+            joined = np.concatenate([[False], whole[:-1] & goes_on[:-1] & whole[1:], [False]])
+            begins, ends = np.flatnonzero(np.diff(joined.astype(int))).reshape(-1, 2).T
+            if len(begins):
+                k = int(np.argmax(ends - begins))
+                at, length = int(begins[k]), int(ends[k] - begins[k]) + 1
+                found = self._freed(shift + LANES * at, length, beside)
+                best = max(best, found, key=lambda x: x[1])
+        return best
+
+    def _freed(self, first: int, length: int, beside) -> tuple[int, int]:
+        """The strand without blocks at its ends that other lanes go on to."""
+        while length >= 2:
+            inside = range(first, first + LANES * length)
+            begins = range(first, first + LANES)
+            if any(y in inside for x in begins for y in beside[x] if y != x + LANES):
+                first += LANES
+            elif not any(y in inside for x in inside[-LANES:] for y in beside[x] if y != x - LANES):
+                return first, length
+            length -= 1
+        return first, 0
+
+    def _waits(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """Unknowns with neighbours that have to be eliminated before."""
+        waits = np.zeros(self.size, dtype=bool)
+        waits[i[self.late[j] < self.late[i]]] = True
+        return waits
 
     # ---- rounds ------------------------------------------------------------------------------
 
@@ -144,8 +226,7 @@ class Outer:
 
     def _independent(self, leaders, members, around, i, j) -> list[int]:
         """Leaders that are not neighbours, with few neighbours first."""
-        waits = np.zeros(self.size, dtype=bool)
-        waits[i[self.late[j] < self.late[i]]] = True
+        waits = self._waits(i, j)
         ready = [x for x in leaders if not waits[x] and len(members[x]) + len(around[x]) <= FRONT]
         degrees = {x: len(around[x]) for x in ready}
         shapes = Counter((len(members[x]), degrees[x]) for x in ready)
@@ -160,8 +241,8 @@ class Outer:
                 blocked[around[x]] = True
         return sorted(chosen)
 
-    def _eliminate(self, own: np.ndarray, around: np.ndarray) -> None:
-        batch = Batch(own, around, self.begin, self.first_slot)
+    def _eliminate(self, own: np.ndarray, around: np.ndarray, strand: bool = False) -> None:
+        batch = Batch(own, around, self.begin, self.first_slot, strand)
         self.batches.append(batch)
         self.begin += own.size
         self.first_slot += len(batch.entries) * len(own)
@@ -170,7 +251,8 @@ class Outer:
         left = self.pairs[self.alive[i] & self.alive[j]]
         fill = (around[:, :, None] * self.size + around[:, None, :]).reshape(-1)
         i, j = np.divmod(fill, self.size)
-        self.pairs = np.unique(np.concatenate([left, fill[i != j]]))
+        new = fill[(i != j) & self.alive[i] & self.alive[j]]
+        self.pairs = np.unique(np.concatenate([left, new]))
 
     # ---- what is left ------------------------------------------------------------------------
 
@@ -237,7 +319,19 @@ class Outer:
         entries = {e: stage.matrix + batch.slots(x) for x, e in enumerate(batch.entries)}
         right = [stage.right + self.place[x] for x in batch.local.T]
         gather = [entries[e] for e in _kept(k, b)] + right
-        return stage.layout.passed(function, np.stack(gather, 1), np.stack(right[:k], 1), "=" * k)
+        return stage.layout.passed(
+            function, np.stack(gather, 1), np.stack(right[:k], 1), "=" * k, batch.strand
+        )
+
+
+def neighbours(entries: list[tuple[np.ndarray, np.ndarray]], size: int) -> np.ndarray:
+    """Places i n + j of all pairs of different neighbours, from where a matrix has entries."""
+    none = np.zeros(0, np.int64)
+    i = np.concatenate([none, *(np.ravel(x) for x, _ in entries)])
+    j = np.concatenate([none, *(np.ravel(x) for _, x in entries)])
+    good = (j >= 0) & (j < size) & (i < size) & (i != j)
+    i, j = i[good], j[good]
+    return np.unique(np.concatenate([i * size + j, j * size + i]))
 
 
 def _kept(k: int, b: int) -> list[tuple[int, int]]:

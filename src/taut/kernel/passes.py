@@ -9,13 +9,14 @@ kernel is called, and its results from there afterwards; so there is one kernel 
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from functools import lru_cache
 
 import casadi as ca
 import numpy as np
 
-from taut.kernel.loop_code import REDUCED, loop_code
+from taut.kernel.loop_code import FIXED, REDUCED, loop_code
 from taut.kernel.native import Native, compiled
 
 LANES = 4
@@ -34,15 +35,17 @@ class Pass:
         Addresses of what is read and written.
     table : ndarray
         The same as the kernel reads it.
+    runs : int
+        Rows of the table.
     before, added, stored : ndarray, shape (k, 2)
         Addresses (from, to) of what is copied before the kernel, and added or stored after it.
     """
 
-    native: Native
+    native: Future[Native]
     gather: np.ndarray
     target: np.ndarray
     table: np.ndarray
-    blocks: int
+    runs: int
     count: int
     before: np.ndarray
     added: np.ndarray
@@ -50,8 +53,8 @@ class Pass:
 
     @property
     def address(self) -> int:
-        """Of the kernel."""
-        return self.native.address("part")
+        """Of the kernel, as soon as it is compiled."""
+        return self.native.result().address("part")
 
 
 @lru_cache(maxsize=1024)
@@ -67,7 +70,9 @@ def made_pass(
     how: str,
     reserve: Callable[[int], int],
     trash: int,
+    pool: Executor,
     emit: Callable[..., str] = loop_code,
+    back: bool = False,
 ) -> Pass:
     """The pass of `function`.
 
@@ -81,28 +86,36 @@ def made_pass(
         Gives the address of so many numbers that nobody else uses.
     trash : int
         An address that may be written and is never read.
+    pool : Executor
+        Compiles the kernel, while others are written.
+    back : bool
+        Whether the last block comes first.
     """
     count = len(gather)
     lanes = LANES if count >= LANES else 1
     inputs, outputs = _padded(gather, None, lanes), _padded(target, trash, lanes)
-    read = _modes(inputs, "b", "u", "g")
+    read = _modes(inputs, "b", "g")
     plain = [x not in REDUCED for x in how]
-    modes = _modes(outputs, "s", "u", "s")
+    modes = _modes(outputs, "s", "s")
     written = "".join(
-        x if x in REDUCED else m.upper() if x == "=" else m for x, m in zip(how, modes, strict=True)
+        x if x in REDUCED else m.upper().replace("F", "U") if x == "=" else m
+        for x, m in zip(how, modes, strict=True)
     )
-    inputs, before = _staged(inputs, [m == "u" for m in read], reserve)
+    inputs, before = _staged(inputs, read, reserve)
     moved, after = _staged(
-        outputs, [p and m == "u" for p, m in zip(plain, modes, strict=True)], reserve
+        outputs, [m if p else " " for p, m in zip(plain, modes, strict=True)], reserve
     )
     stores = np.array([x == "=" for x in how], dtype=bool)
-    table = _table(inputs, read, moved, written)
+    if back:
+        inputs, moved = inputs[::-1], moved[::-1]
+    step = -lanes if back else lanes
+    table, runs = _table(inputs, read, moved, written, step)
     return Pass(
-        kernel(emit(function, read, written, lanes)),
+        pool.submit(kernel, emit(function, read, written, lanes, step, _apart(gather, target))),
         gather,
         target,
         table,
-        len(inputs),
+        runs,
         count,
         before[:, :2],
         after[~stores[after[:, 2]], 1::-1] if len(after) else NOWHERE,
@@ -121,19 +134,23 @@ def _padded(table: np.ndarray, fill: int | None, lanes: int) -> np.ndarray:
     return blocks.reshape(shape).transpose(0, 2, 1).copy()
 
 
-def _modes(blocks: np.ndarray, same: str, row: str, single: str) -> str:
-    """For each column: the same everywhere, mostly in a row, or one by one."""
+def _modes(blocks: np.ndarray, same: str, single: str) -> str:
+    """For each column: one address, one row (f), mostly in a row (u), or one by one."""
     enough = MOSTLY if len(blocks) > FEW else 0.0
-    unit = np.all(np.diff(blocks, axis=2) == 1, axis=2).mean(axis=0) >= enough
+    unit = np.all(np.diff(blocks, axis=2) == 1, axis=2).mean(axis=0)
     equal = np.all(blocks == blocks[:1, :, :1], axis=(0, 2))
-    return "".join(same if e else row if u else single for e, u in zip(equal, unit, strict=True))
+    still = np.all(blocks == blocks[:1], axis=(0, 2)) & (len(blocks) > 1)
+    return "".join(
+        same if e else "f" if s else "u" if u >= enough else single
+        for e, s, u in zip(equal, still, unit, strict=True)
+    )
 
 
-def _staged(blocks: np.ndarray, rows: list[bool], reserve) -> tuple[np.ndarray, np.ndarray]:
+def _staged(blocks: np.ndarray, modes, reserve) -> tuple[np.ndarray, np.ndarray]:
     """Blocks whose columns lie in a row where they should, and (old, new, column) of each copy."""
-    lanes = blocks.shape[2]
-    wanted = np.array(rows, dtype=bool)
-    broken = ~np.all(np.diff(blocks, axis=2) == 1, axis=2) & wanted
+    lanes, how = blocks.shape[2], np.array(list(modes), dtype="U1")
+    broken = ~np.all(np.diff(blocks, axis=2) == 1, axis=2) & np.isin(how, ["u", "f"])
+    broken[1:, how == "f"] = False  # one copy serves all blocks
     where = np.argwhere(broken)
     if not len(where):
         return blocks, np.zeros((0, 3), np.int64)
@@ -142,14 +159,17 @@ def _staged(blocks: np.ndarray, rows: list[bool], reserve) -> tuple[np.ndarray, 
     old = blocks[where[:, 0], where[:, 1]]
     blocks = blocks.copy()
     blocks[where[:, 0], where[:, 1]] = fresh
+    blocks[:, how == "f"] = blocks[:1, how == "f"]
     columns = np.repeat(where[:, 1], lanes)
     return blocks, np.stack([old.ravel(), fresh.ravel(), columns], axis=1)
 
 
-def _table(inputs: np.ndarray, read: str, outputs: np.ndarray, written: str) -> np.ndarray:
-    """The table of `loop_code`: a head, then a row per block."""
-    head = [inputs[0, i, 0] for i, m in enumerate(read) if m == "b"]
-    head += [outputs[0, i, 0] for i, m in enumerate(written) if m in REDUCED]
+def _table(
+    inputs: np.ndarray, read: str, outputs: np.ndarray, written: str, step: int
+) -> tuple[np.ndarray, int]:
+    """The table of `loop_code`: a head, then a row per run of blocks; and their number."""
+    head = [inputs[0, i, 0] for i, m in enumerate(read) if m in "bf"]
+    head += [outputs[0, i, 0] for i, m in enumerate(written) if m in FIXED]
     columns = [np.zeros((len(inputs), 0), np.int64)]
     for blocks, modes in ((inputs, read), (outputs, written)):
         for i, m in enumerate(modes):
@@ -157,4 +177,18 @@ def _table(inputs: np.ndarray, read: str, outputs: np.ndarray, written: str) -> 
                 columns.append(blocks[:, i, :1])
             elif m in "gsS":
                 columns.append(blocks[:, i, :])
-    return np.concatenate([np.array(head, np.int64), np.hstack(columns).ravel()])
+    rows = np.hstack(columns)
+    goes_on = np.all(rows[1:] - rows[:-1] == step, axis=1)
+    first = np.flatnonzero(np.append(True, ~goes_on)[: len(rows)])
+    lengths = np.diff(np.append(first, len(rows)))
+    table = np.hstack([lengths[:, None], rows[first]])
+    return np.concatenate([np.array(head, np.int64), table.ravel()]), len(first)
+
+
+def _apart(gather: np.ndarray, target: np.ndarray) -> bool:
+    """Whether nothing that is written is read."""
+    if not gather.size or not target.size:
+        return True
+    seen = np.zeros(1 + max(gather.max(), target.max()), dtype=bool)
+    seen[target] = True
+    return not seen[gather].any()

@@ -255,6 +255,7 @@ class Planner:
         self._look_again()
         self.plans: list[SolvePlan | AssignPlan] = []
         self.done = 0  # solves planned so far
+        self.ended: list[str] = []  # vectors of the end that have their values
 
     def _look_again(self) -> None:
         self.parts |= {s.element_hash(): entries(e) for s, e in self.step.sums}
@@ -277,15 +278,26 @@ class Planner:
             self._solve(pairs, watch, own)
             self._settle(open_sums, own)
         end = self.step.end
-        self._assign([(name, "q", self.written_out(end[name], [])) for name in end])
+        left = [name for name in end if name not in self.ended]
+        self._assign([(name, "q", self.written_out(end[name], [])) for name in left])
         return self.plans
 
     def _settle(self, open_sums: dict[str, tuple[SX, SX]], own: list[tuple[SX, SX]]) -> None:
-        """Give a value to the sums that no later solve can change."""
-        ready = [(s, e) for s, e in open_sums.values() if not self._pending(e)]
-        self._assign([(s.name(), "q", self.written_out(e, own)) for s, e in ready])
-        for symbol, _ in ready:
-            del open_sums[symbol.name()]
+        """Give a value to the sums, and to ends beside them, that no later solve can change."""
+        ready = [(s.name(), e) for s, e in open_sums.values() if not self._pending(e)]
+        if not ready:
+            return
+        for name, _ in ready:
+            del open_sums[name]
+        # What the sums are made of is mostly what the ends are, and evaluated once for both.
+        ends = [x for x in ("dq", "dp") if x not in self.ended and not self._pending(self.end(x))]
+        self.ended += ends
+        ready += [(x, self.end(x)) for x in ends]
+        self._assign([(name, "q", self.written_out(e, own)) for name, e in ready])
+
+    def end(self, name: str) -> SX:
+        """What a step ends with."""
+        return self.step.end.get(name, SX(0))
 
     def _reaches(self, expression: SX, unknowns: list[SX]) -> bool:
         """Whether an expression depends on any of these unknowns, also through placeholders."""

@@ -25,7 +25,7 @@ from taut.kernel.contributions import SX, Contribution, LocalVectors, Places
 from taut.kernel.frames import FrameElimination, frame_of
 from taut.kernel.groups import GroupType
 from taut.kernel.machine import Stage
-from taut.kernel.outer import Outer
+from taut.kernel.outer import Outer, neighbours
 from taut.kernel.passes import Pass
 from taut.kernel.plan import SolvePlan
 
@@ -61,10 +61,20 @@ class SolveStage:
         self.parts: list[Contribution] = [x for x in found if x is not None]
         self.linear = all(x.linear for x in self.parts)
         assert self.linear or any(self.watch), "an iteration that nobody watches"
+        for part in self.parts:
+            part.outputs = self.begun(part.outputs, part.vectors)
         firm = set().union(*(x.firm for x in self.parts))
         self.rank = [
             2 if space == "c" else int(j not in firm) for j, space in enumerate(self.spaces)
         ]
+
+    def begun(self, values: SX, vectors: LocalVectors) -> SX:
+        """What a linear stage begins with: its unknowns are zero, and nobody has to read them."""
+        made = [vectors.made[key] for name in self.names if (key := f"v:{name}") in vectors.made]
+        if not self.linear or not made:
+            return values
+        unknowns = ca.vertcat(*made)
+        return ca.substitute(values, unknowns, SX.zeros(unknowns.numel()))
 
     def built(self, memory: int) -> tuple[Stage, int]:
         """The stage and the length of what it remembers."""
@@ -75,7 +85,7 @@ class SolveStage:
         self.number[self.rest] = np.arange(len(self.rest))
         self.inside = np.append(inside, False)
         groups = [_Group(self, x) for x in types]
-        self.outer = Outer(self._entries(groups), np.repeat(self.rank, self.sizes)[self.rest])
+        self.outer = self._outer(self._entries(groups))
         self._reserve()
         forward = [p for part in self.parts for p in self._term_passes(part)]
         forward += [x.forward() for x in groups]
@@ -90,6 +100,7 @@ class SolveStage:
             size=self.total,
             unknowns=[self.layout.bank[name] for name in self.names],
             sizes=self.sizes,
+            batches=self.outer.batches,
             pattern=self.outer.pattern,
             places=(self.outer_right, self.outer_matrix, self.outer_lost),
             bad=self.bad,
@@ -131,6 +142,15 @@ class SolveStage:
 
     # ---- the outer matrix --------------------------------------------------------------------
 
+    def _outer(self, entries: list[tuple[np.ndarray, np.ndarray]]) -> Outer:
+        """How the outer matrix is solved; stages with the same neighbours do it in the same way."""
+        late = np.repeat(self.rank, self.sizes)[self.rest]
+        pairs, known = neighbours(entries, len(late)), self.layout.outers
+        key = pairs.tobytes(), late.tobytes()
+        if key not in known:
+            known[key] = Outer(pairs, late)
+        return known[key]
+
     def _entries(self, groups: list[_Group]) -> list[tuple[np.ndarray, np.ndarray]]:
         """Where terms and groups add to the outer matrix."""
         found = []
@@ -169,6 +189,7 @@ class SolveStage:
     def _term_passes(self, part: Contribution) -> list[Pass]:
         """What a kind of term adds to outer unknowns: values alone where no entry is asked for."""
         used, is_value = self._used(part), part.cols[0] < 0
+        used = used & [not x.is_zero() for x in ca.vertsplit(part.outputs)]
         entries = (used & (part.cols >= 0)).any(axis=1)
         values = (used & (part.cols < 0)).any(axis=1) & ~entries
         found = []
@@ -218,7 +239,7 @@ class SolveStage:
         self, places: Places, vectors, outputs: list, target: list, moves: list[dict]
     ) -> Pass:
         """The pass that adds `outputs` to unknowns and measures the moves x of coordinates."""
-        layout, hows = self.layout, "a" * len(outputs)
+        layout, hows = self.layout, ("=" if self.linear else "a") * len(outputs)
         if moves and not self.linear:
             outputs = [*outputs, *self._measured(vectors, moves)]
             at = np.full(len(places.coordinates), self.measure)
@@ -231,17 +252,28 @@ class SolveStage:
         """Max h·|Δwatch| / (|q| + |move| + floor) and max h·|Δwatch| / floor over coordinates."""
         h = ca.fabs(vectors.scalar("h"))
         q, move, floor = (vectors.get(name) for name in ("q", "move", "floor"))
-        largest, felt, rounded = SX(0), SX(0), SX(0)
-        for i, x in enumerate(moves):
+        totals, felt = [], SX(0)
+        for x in moves:
             total = SX(0)
             for j, value in x.items():
                 weight = self.watch[j] + h * self.watch[len(self.sizes) + j]
                 total = total + weight * value
-            total = h * ca.fabs(total)
-            largest = ca.fmax(largest, total / (ca.fabs(q[i]) + ca.fabs(move[i]) + floor[i]))
-            rounded = ca.fmax(rounded, total / floor[i])
-            felt = felt + total
-        return largest + FELT * felt, rounded
+            totals.append(h * ca.fabs(total))
+            felt = felt + totals[-1]
+        floors = [floor[i] for i in range(len(totals))]
+        sizes = [ca.fabs(q[i]) + ca.fabs(move[i]) + x for i, x in enumerate(floors)]
+        return _largest_ratio(totals, sizes) + FELT * felt, _largest_ratio(totals, floors)
+
+
+def _largest_ratio(above: list[SX], below: list[SX]) -> SX:
+    """The largest of some ratios, three with one division, which costs as much as ten products."""
+    largest = SX(0)
+    for k in range(0, len(above), 3):
+        (a, *more), (b, *others) = above[k : k + 3], below[k : k + 3]
+        for c, d in zip(more, others, strict=True):
+            a, b = ca.fmax(a * d, c * b), b * d
+        largest = ca.fmax(largest, a / b)
+    return largest
 
 
 @dataclass
@@ -291,6 +323,7 @@ class _Group:
         residual = ca.vertcat(*(values[u.vector][u.slot] for u in self.unknowns))
         z = ca.vertcat(*(vectors.get(stage.names[u.vector])[u.slot] for u in self.unknowns))
         jacobian = ca.jacobian(residual, z)
+        residual = stage.begun(residual, vectors)
         matrix = {}
         for i, j in zip(*jacobian.sparsity().get_triplet(), strict=True):
             # Entries among outer unknowns are added by their terms.

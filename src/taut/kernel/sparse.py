@@ -16,6 +16,7 @@ import numpy as np
 from numba import njit
 
 TINY_PIVOT = 1e-14  # relative to what was subtracted to get it
+ONE = np.uint64(1)
 
 
 @dataclass(frozen=True)
@@ -149,9 +150,9 @@ def factorise(values, start, column, diagonal, mirror, row):
 @njit(nogil=True, cache=True, error_model="numpy")
 def factorise_after(values, start, column, diagonal, mirror, row, lost):
     """`factorise`, where `lost` are the sizes of what was subtracted from each pivot before."""
-    n = diagonal.shape[0]
-    for k in range(n):
-        a, b, d = start[k], start[k + 1], diagonal[k]
+    start, column, diagonal, mirror = unsigned(start, column, diagonal, mirror)
+    for k in range(np.uint64(diagonal.shape[0])):
+        a, b, d = start[k], start[k + ONE], diagonal[k]
         for s in range(a, b):
             row[column[s]] = values[s]
         size = abs(values[d]) + lost[k]
@@ -161,7 +162,7 @@ def factorise_after(values, start, column, diagonal, mirror, row, lost):
             row[j] = factor
             size += abs(factor * values[mirror[s]])
             if factor != 0.0:
-                for u in range(diagonal[j] + 1, start[j + 1]):
+                for u in range(diagonal[j] + ONE, start[j + ONE]):
                     row[column[u]] -= factor * values[u]
         for s in range(a, b):
             values[s] = row[column[s]]
@@ -174,17 +175,26 @@ def factorise_after(values, start, column, diagonal, mirror, row, lost):
 
 
 @njit(nogil=True, cache=True)
+def unsigned(start, column, diagonal, mirror):
+    """Places that are not counted from the end, which would have to be asked each time."""
+    whole = np.uint64
+    return start.view(whole), column.view(whole), diagonal.view(whole), mirror.view(whole)
+
+
+@njit(nogil=True, cache=True)
 def substitute(values, start, column, diagonal, x):
     """Solve L U x = x in place, in the eliminated order."""
-    n = diagonal.shape[0]
+    start, column, diagonal, _ = unsigned(start, column, diagonal, column)
+    n = np.uint64(diagonal.shape[0])
     for k in range(n):
         total = x[k]
         for s in range(start[k], diagonal[k]):
             total -= values[s] * x[column[s]]
         x[k] = total
-    for k in range(n - 1, -1, -1):
+    for i in range(n):
+        k = n - ONE - i
         total = x[k]
-        for s in range(diagonal[k] + 1, start[k + 1]):
+        for s in range(diagonal[k] + ONE, start[k + ONE]):
             total -= values[s] * x[column[s]]
         x[k] = total * values[diagonal[k]]
 

@@ -152,7 +152,7 @@ class System:
         System: 600 coordinates, 300 constraints, 300 degrees of freedom
         """
         self = cls.__new__(cls)
-        self._words(coordinates, None, None, parameters, controls)
+        self._name(coordinates, None, None, parameters, controls)
         kinds = {term.kind for term in terms}
         if len(kinds & {"lagrangian", "hamiltonian", "flow"}) != 1:
             raise ModelError("terms must hold Lagrangian or Hamiltonian summands, and not both")
@@ -183,17 +183,20 @@ class System:
 
     def _words(self, coordinates, velocities, momenta, parameters, controls=None) -> Vocabulary:
         """Fix the names of everything, once."""
+        self._name(coordinates, velocities, momenta, parameters, controls)
+        return self._vocabulary
+
+    def _name(self, coordinates, velocities, momenta, parameters, controls=None) -> None:
+        """The same; symbols, of which large systems have many, are made when they are asked for."""
         self.controls = channels_of(controls)
         parameters = with_controls(parameters, self.controls)
-        q = tuple(
-            sp.Symbol(c) if isinstance(c, str) else c for c in _listed("coordinates", coordinates)
-        )
+        q = tuple(_listed("coordinates", coordinates))
         if not q:
             raise ModelError("a system needs at least one coordinate", received="none")
-        v = _listed("velocities", velocities) if velocities is not None else velocities_of(q)
-        p = _listed("momenta", momenta) if momenta is not None else momenta_of(q)
+        v = None if velocities is None else _listed("velocities", velocities)
+        p = None if momenta is None else _listed("momenta", momenta)
         for label, group in (("velocities", v), ("momenta", p)):
-            if len(group) != len(q):
+            if group is not None and len(group) != len(q):
                 raise ModelError(
                     f"{label} do not fit the coordinates",
                     expected=f"{len(q)} symbols",
@@ -205,19 +208,41 @@ class System:
             parameters = dict.fromkeys(_listed("parameters", parameters))
         given = [(k if isinstance(k, str) else name_of(k), x) for k, x in parameters.items()]
         defaults = dict(given)
-        symbols = [sp.Symbol(name, real=True) for name, _ in given]
-        words = Vocabulary(q, v, p, symbols)
-        self.coordinates, self.velocities, self.momenta, _ = words.groups
-        for foreign, own in zip(q, self.velocities, strict=True):
-            if isinstance(foreign, AppliedUndef):
-                words.alias(sp.Derivative(foreign, *foreign.args), own)
-        self._vocabulary = words
+        self.n, self._spelled = len(q), (q, v, p, [name for name, _ in given])
+        if v is not None or p is not None or _ambiguous(q, [name for name, _ in given]):
+            _ = self._vocabulary  # says what is wrong
         self.parameters: dict[str, float | None] = {}
         for name, value in defaults.items():
             self.parameters[name] = (
                 None if value is None else number(f"parameter {name}", value, SHARED)
             )
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        """All symbols by their names."""
+        q, v, p, parameters = self._spelled
+        q = tuple(sp.Symbol(c) if isinstance(c, str) else c for c in q)
+        v, p = v or velocities_of(q), p or momenta_of(q)
+        words = Vocabulary(q, v, p, [sp.Symbol(name, real=True) for name in parameters])
+        for foreign, own in zip(q, words.groups[1], strict=True):
+            if isinstance(foreign, AppliedUndef):
+                words.alias(sp.Derivative(foreign, *foreign.args), own)
         return words
+
+    @cached_property
+    def coordinates(self) -> tuple[sp.Symbol, ...]:
+        """Symbols of the coordinates."""
+        return self._vocabulary.groups[0]
+
+    @cached_property
+    def velocities(self) -> tuple[sp.Symbol, ...]:
+        """Symbols of their velocities."""
+        return self._vocabulary.groups[1]
+
+    @cached_property
+    def momenta(self) -> tuple[sp.Symbol, ...]:
+        """Symbols of their momenta."""
+        return self._vocabulary.groups[2]
 
     def _energy(self, form: str, given: Any, potential: Any, words: Vocabulary) -> sp.Expr:
         if form == "mass":
@@ -387,11 +412,6 @@ class System:
         return {name for channel in self.controls for name in channel.parameters}
 
     @property
-    def n(self) -> int:
-        """Number of coordinates."""
-        return len(self.coordinates)
-
-    @property
     def c(self) -> int:
         """Number of constraints."""
         return len(self.constraint_names)
@@ -421,6 +441,7 @@ class System:
             for x in self.terms
             if x.kind == "lagrangian"
             for e in x.expressions
+            if any(_knows_both(summand, x) for summand in sp.Add.make_args(e))
             for v in x.rates
         )
 
@@ -468,8 +489,7 @@ class System:
     @cached_property
     def named_key(self) -> str:
         """The key, with the names that things go by."""
-        names = (self.coordinates, self.velocities, self.momenta)
-        listed = [[s.name if isinstance(s, sp.Symbol) else str(s) for s in x] for x in names]
+        listed = [x and [s if isinstance(s, str) else str(s) for s in x] for x in self._spelled[:3]]
         return f"{self.key} {listed} {self.constraint_names}"
 
     def values(self, overrides: Mapping[Any, float] | None = None) -> np.ndarray:
@@ -599,3 +619,23 @@ def balanced(matrix: np.ndarray) -> np.ndarray:
         scale = 1.0 / np.where(size > 0.0, size, 1.0)
         matrix = scale[..., :, None] * matrix * scale[..., None, :]
     return matrix
+
+
+def _ambiguous(coordinates: Sequence[Any], parameters: list[str]) -> bool:
+    """Whether names of coordinates, velocities, momenta, parameters and time are not all different.
+
+    Or not all of them are names.
+    """
+    if not set(map(type, coordinates)) <= {str, sp.Symbol}:
+        return True
+    names = [c if isinstance(c, str) else c.name for c in coordinates]
+    every = [t.name, *names, *parameters]
+    if any(x.endswith("_dot") or x.startswith("p_") for x in every):
+        every += [f"{x}_dot" for x in names] + [f"p_{x}" for x in names]
+    return len(set(every)) < len(every)
+
+
+def _knows_both(summand: sp.Expr, term: Term) -> bool:
+    """Whether velocities and coordinates stand in the same summand."""
+    free = summand.free_symbols
+    return not free.isdisjoint(term.rates) and not free.isdisjoint(term.coordinates)

@@ -186,9 +186,7 @@ class Mechanism(Flexible, Marked):
         names = [x for part in self.parts.values() for x in part.shape.names(part.name)]
         acting = (getattr(force, "channel", None) for force in self.forces.values())
         channels = [channel for channel in acting if channel is not None]
-        system = System.from_terms(
-            [sp.Symbol(x, real=True) for x in names], library.terms(), controls=channels or None
-        )
+        system = System.from_terms(names, library.terms(), controls=channels or None)
         system.mechanism = self
         return system
 
@@ -210,7 +208,8 @@ class Mechanism(Flexible, Marked):
             )
             return side.coordinates, side.rates, [m, *extents], [kinetic + m * pull]
 
-        constants = [part.mass, *(part.extents[k - 1] for k in part.shape.directors)]
+        extents = part.extents
+        constants = [part.mass, *(extents[k - 1] for k in part.shape.directors)]
         library.add(Piece("lagrangian", part.shape.name, write, part.indices, constants))
 
     def start(self) -> tuple[np.ndarray, np.ndarray]:

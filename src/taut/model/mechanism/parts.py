@@ -82,9 +82,13 @@ class Part:
         """Coordinates and velocities at the start."""
         if self.shape in (GROUND, NUMBER):
             return self.position[: self.shape.size], self.velocity[: self.shape.size]
-        carried = [self.directors[:, k - 1] for k in self.shape.directors]
-        moving = [np.cross(self.angular_velocity, d) for d in carried]
-        return np.concatenate([self.position, *carried]), np.concatenate([self.velocity, *moving])
+        carried = self.directors.T[[k - 1 for k in self.shape.directors]]
+        (x, y, z), (a, b, c) = self.angular_velocity, carried.T
+        moving = np.stack([y * c - z * b, z * a - x * c, x * b - y * a], axis=1)
+        return (
+            np.concatenate([self.position, carried.ravel()]),
+            np.concatenate([self.velocity, moving.ravel()]),
+        )
 
     # ---- where things are on it ----------------------------------------------------------------
 
