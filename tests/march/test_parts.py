@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import taut
 
@@ -124,3 +125,76 @@ def test_joints_that_contradict_each_other_are_named():
     m.rod("long", m.ground, p, length=2)
     with pytest.raises(taut.ConstraintError, match="short, long"):
         m.assemble()
+
+
+class TestWhatCountingDoesNotChange:
+    """Angles and places on curves are lent inertia: none of it is in the forces of joints."""
+
+    def test_forces_of_a_hinge_that_tumbles(self):
+        found = []
+        for counted in (False, True):
+            m = taut.Mechanism(gravity=(0, 0, -9.81))
+            bar = {"mass": 1.0, "inertia": (0.1, 0.09, 0.05), "angular_velocity": (1, 2, 3)}
+            m.body("a", **bar, at=(0, 0, 0))
+            m.body("b", **bar, at=(0, 0, -1), velocity=(-2, 1, 0))
+            m.revolute("hinge", "a", "b", at=(0, 0, -0.5), axis=(0, 1, 0))
+            m.motor("hinge", 1.0)
+            if counted:
+                m.angle("hinge")
+            run = taut.simulate(m, duration=0.05, step=0.001, laws=None)
+            found.append(np.hstack([run["hinge"].force, run["hinge"].torque]))
+        assert np.abs(found[0]).max() > 0.3
+        np.testing.assert_allclose(*found, rtol=0, atol=1e-5)
+
+    def test_a_gear_has_a_torque_and_its_hinges_have_none(self):
+        m = taut.Mechanism()
+        m.body("a", mass=1, inertia=(0.1, 0.1, 0.05), at=(0, 0, 0))
+        m.body("b", mass=1, inertia=(0.2, 0.2, 0.2), at=(1, 0, 0))
+        m.revolute("ha", m.ground, "a", at=(0, 0, 0), axis=(0, 0, 1))
+        m.revolute("hb", m.ground, "b", at=(1, 0, 0), axis=(0, 0, 1))
+        m.gear("ha", "hb", ratio=2.0, name="mesh")
+        m.motor("ha", 0.7)
+        run = taut.simulate(m, duration=0.02, step=0.001, laws=None)
+        # 0.05 α_a = 0.7 − λ, 0.2 α_b = −2 λ, α_a = −2 α_b: so λ = 0.35.
+        exact = np.broadcast_to([0, 0, -0.7], (len(run.t), 3))
+        np.testing.assert_allclose(run["mesh"].torque, exact, rtol=0, atol=1e-12)
+        for name in ("ha", "hb"):
+            np.testing.assert_allclose(run[name].torque, 0.0, atol=1e-12)
+
+    def test_a_screw_turns_force_into_torque(self):
+        m = taut.Mechanism(gravity=(0, 0, -9.81))
+        m.body("nut", mass=2, inertia=(0.1, 0.1, 0.05), at=(0, 0, 0))
+        m.screw("thread", m.ground, "nut", at=(0, 0, 0), axis=(0, 0, 1), pitch=0.5)
+        run, lead = taut.simulate(m, duration=0.02, step=0.001, laws=None), 0.5 / (2 * np.pi)
+        force = 2 * 9.81 * (1 - 2 / (2 + 0.05 / lead**2))
+        np.testing.assert_allclose(run["thread"].force[:, 2], force, rtol=1e-10)
+        np.testing.assert_allclose(run["thread"].torque[:, 2], -lead * force, rtol=1e-10)
+
+    def test_a_wheel_is_pushed_where_it_rolls(self):
+        m = taut.Mechanism(gravity=(0, 0, -9.81))
+        wheel = m.body("wheel", mass=2, inertia=(0.1, 0.1, 0.1), at=(0, 0, 0))
+        m.rolling(
+            "contact", m.ground, wheel, at=(0, 0, 0), axis=(0, 1, 0), along=(1, 0, 0), radius=0.3
+        )
+        m.force(wheel, (1.5, 0, 0))
+        run = taut.simulate(m, duration=0.02, step=0.001, laws=None)
+        rate = 1.5 / (2 + 0.1 / 0.3**2)
+        np.testing.assert_allclose(run["contact"].force[:, 0], 2 * rate - 1.5, rtol=1e-9)
+        np.testing.assert_allclose(run["contact"].torque[:, 1], 0.1 * rate / 0.3, rtol=1e-9)
+
+    def test_a_helix_pushes_across_itself(self):
+        s = sp.Symbol("s")
+        m = taut.Mechanism(gravity=(0, 0, -9.81))
+        bead = m.point("bead", mass=2, at=(1, 0, 0))
+        m.on_curve(bead, ((sp.cos(s), sp.sin(s), s / 2), s), name="helix")
+        run = taut.simulate(m, duration=0.2, step=0.001, laws=None)
+        rate = -9.81 * 0.5 / 1.25
+        s, fast = rate * run.t**2 / 2, rate * run.t
+        none = np.zeros_like(s)
+        tangent = np.stack([-np.sin(s), np.cos(s), none + 0.5], axis=1)
+        inward = np.stack([-np.cos(s), -np.sin(s), none], axis=1)
+        exact = 2 * (rate * tangent + fast[:, None] ** 2 * inward + [0, 0, 9.81])
+        np.testing.assert_allclose(run["helix"].force, exact, rtol=0, atol=1e-4)
+        np.testing.assert_allclose(
+            np.sum(run["helix"].force * run["bead"].velocity, axis=1), 0.0, atol=1e-10
+        )

@@ -203,10 +203,15 @@ class JointView:
 
     @cached_property
     def _pushes(self) -> np.ndarray:
-        """−Gᵀλ of these rows alone."""
-        run = self.run
+        """−Gᵀλ of these rows alone, without the one that only counts an angle.
+
+        That one carries what acts on the angle (motors, other joints) to the parts, less the
+        inertia that the angle was lent: nothing of it is done by a hinge.
+        """
+        run, names = self.run, self.run.system.constraint_names
         only = np.zeros_like(run.multipliers)
-        only[..., self.rows] = self.multipliers
+        rows = [i for i in self.rows if names[i] != self.joint.counting]
+        only[..., rows] = run.multipliers[..., rows]
         flat = only.reshape(-1, run.system.c)
         return run._along(lambda q, v, p, t: -run._mechanics.push(q, t, flat, run._par))
 
@@ -218,7 +223,31 @@ class JointView:
         for k in range(1, part.shape.size // 3):
             span = slice(3 * k, 3 * k + 3)
             torque += np.cross(carried[..., span], pushed[..., span])
+        # What it does to the angle of a hinge is a torque about the axis, on both sides of it.
+        mechanism = self.run.system.mechanism
+        counted = [x for x in mechanism.joints.values() if x.counter is not None]
+        for hinge in (x for x in counted if part in (x.a, x.b)):
+            turned = self._pushes[..., hinge.counter.first]
+            axis = self._direction(hinge.a, hinge.triad["e"])
+            torque += (1.0 if part is hinge.b else -1.0) * turned[..., None] * axis
+        if self.joint.counter is not None and part in (self.joint.a, self.joint.b):
+            torque += (1.0 if part is self.joint.b else -1.0) * self._lent_to_angle()
         return pushed[..., :3], torque
+
+    def _lent_to_angle(self) -> np.ndarray:
+        """−μ φ̇ (b·ω) n, which the inertia that an angle is lent does to the second part.
+
+        With y = φ̇ n, n = e × b, it acts on the direction b by μ ẏ, and b × ẏ is φ̈ e − φ̇ (b·ω) n.
+        What is along the axis e comes back by the row that counts.
+        """
+        hinge, run = self.joint, self.run
+        assert hinge.counter is not None
+        sides = [x for x in (hinge.a, hinge.b) if x.shape.size and x.shape is not ROD]
+        other = self._direction(hinge.b, hinge.triad["u"])
+        turning = PartView(run, sides[0]).angular_velocity  # b·ω is the same on both sides
+        rate = hinge.lent * run.v[..., hinge.counter.first] * np.sum(other * turning, axis=-1)
+        axis = self._direction(hinge.a, hinge.triad["e"])
+        return -rate[..., None] * np.cross(axis, other)
 
     @property
     def _taken(self) -> tuple[Part, float, np.ndarray]:
@@ -231,7 +260,21 @@ class JointView:
     def force(self) -> np.ndarray:
         """With which the first part acts on the second, in space, shape (N, 3)."""
         part, sign, _ = self._taken
-        return sign * self._wrench(part)[0]
+        found = self._wrench(part)[0]
+        return sign * (found if self.joint.track is None else found + self._lent())
+
+    def _lent(self) -> np.ndarray:
+        """Of a curve c(s): μ P̈, the inertia that was moved from the place to s.
+
+        On the curve P̈ = c′s̈ + c″ṡ², and μ (|c′|² s̈ + c′·c″ ṡ²) is what the rows do to s.
+        """
+        track = self.joint.track
+        assert track is not None
+        at = track.place.first
+        slope, bend = track.slopes(self.run.q[..., at])
+        fast = self.joint.lent * self.run.v[..., at, None] ** 2
+        along = self._pushes[..., at, None] - fast * np.sum(slope * bend, axis=-1, keepdims=True)
+        return slope * along / np.sum(slope**2, axis=-1, keepdims=True) + fast * bend
 
     @property
     def torque(self) -> np.ndarray:

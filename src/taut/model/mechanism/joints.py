@@ -97,6 +97,24 @@ KINDS: dict[str, Kind] = {
 }
 
 
+@dataclass(frozen=True)
+class Track:
+    """A curve c(s) whose parameter is a coordinate of its own."""
+
+    place: Part
+    curve: tuple[sp.Expr, ...]
+    symbol: sp.Symbol
+
+    def slopes(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """c′ and c″, shapes (N, 3)."""
+        first = [e.diff(self.symbol) for e in self.curve]
+        found = []
+        for row in (first, [e.diff(self.symbol) for e in first]):
+            values = (sp.lambdify(self.symbol, e, "numpy")(s) for e in row)
+            found.append(np.stack([np.broadcast_to(x, s.shape) for x in values], axis=-1))
+        return found[0], found[1]
+
+
 @dataclass(frozen=True, eq=False)
 class Joint:
     """What holds two parts together.
@@ -115,6 +133,8 @@ class Joint:
         The coordinate that is its angle, if it has one.
     counter : Part
         The part that is that coordinate.
+    track : Track
+        The curve that it holds a place on, if that has a parameter.
     """
 
     name: str
@@ -126,6 +146,17 @@ class Joint:
     triad: dict[str, np.ndarray] = field(default_factory=dict)
     angle: str = ""
     counter: Part | None = None
+    track: Track | None = None
+
+    @property
+    def counting(self) -> str:
+        """The name of the constraint that makes a coordinate its angle."""
+        return f"{self.name} angle"
+
+    @property
+    def lent(self) -> float:
+        """The inertia μ that was moved to a coordinate of its own."""
+        return float(sum(x.values[-1] for x in self.pieces if x.kind == "lagrangian"))
 
     @property
     def rows(self) -> list[str]:

@@ -19,7 +19,7 @@ import numpy as np
 import sympy as sp
 
 from taut.errors import ModelError, number
-from taut.model.mechanism.joints import Joint, numbered, triad
+from taut.model.mechanism.joints import Joint, Track, numbered, triad
 from taut.model.mechanism.library import Piece, Written
 from taut.model.mechanism.parts import Part, direction, vector
 from taut.model.mechanism.record import recorded
@@ -283,8 +283,9 @@ class Relations(Words):
             Piece("constraint", key, lambda: _curve_rows(held, track, s), indices, values,
                   numbered(name, 3)),
         ]  # fmt: skip
-        ground = self.ground
-        return self._kept(Joint(name, "curve", ground, held, np.array([place, place]), pieces))
+        line = Track(number_, track, s)
+        ends = np.array([place, place])
+        return self._kept(Joint(name, "curve", self.ground, held, ends, pieces, track=line))
 
 
 # ---- rows and lent inertia --------------------------------------------------------------------
