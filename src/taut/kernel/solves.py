@@ -13,7 +13,7 @@ are outer unknowns.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -58,11 +58,11 @@ class SolveStage:
             layout.contribution(k, plan.residuals, plan.unknowns, self.starts, slow=slow)
             for k in range(len(layout.kinds))
         )
-        self.parts: list[Contribution] = [x for x in found if x is not None]
-        self.linear = all(x.linear for x in self.parts)
+        # Whole, as derivatives of the step need them; and as an iteration begins.
+        self.whole: list[Contribution] = [x for x in found if x is not None]
+        self.linear = all(x.linear for x in self.whole)
         assert self.linear or any(self.watch), "an iteration that nobody watches"
-        for part in self.parts:
-            part.outputs = self.begun(part.outputs, part.vectors)
+        self.parts = [replace(x, outputs=self.begun(x.outputs, x.vectors)) for x in self.whole]
         firm = set().union(*(x.firm for x in self.parts))
         self.rank = [
             2 if space == "c" else int(j not in firm) for j, space in enumerate(self.spaces)
@@ -95,7 +95,7 @@ class SolveStage:
             kind="solve",
             passes=[*forward, *rounds],
             back=[*back, *backward],
-            contributions=self.parts,
+            contributions=self.whole,
             zeroed=(self.right, self.cleared),
             size=self.total,
             unknowns=[self.layout.bank[name] for name in self.names],

@@ -490,7 +490,9 @@ class System:
     def named_key(self) -> str:
         """The key, with the names that things go by."""
         listed = [x and [s if isinstance(s, str) else str(s) for s in x] for x in self._spelled[:3]]
-        return f"{self.key} {listed} {self.constraint_names}"
+        usual = [None, *([form.format(x) for x in listed[0]] for form in ("{}_dot", "p_{}"))]
+        said = [None if x == y else x for x, y in zip(listed, usual, strict=True)]
+        return f"{self.key} {said} {self.constraint_names}"
 
     def values(self, overrides: Mapping[Any, float] | None = None) -> np.ndarray:
         """Parameter values in order, defaults replaced by `overrides`; none may be missing."""
