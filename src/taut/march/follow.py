@@ -123,7 +123,8 @@ class Sheet:
         self.lengths = np.where(floors > 0.0, FLOORS * floors, 1.0)
         self.scale = np.ones(len(self.keep))
         first = self._rows(head[:n], t)
-        sizes = np.sqrt(np.asarray((abs(first) ** 2).sum(axis=1)).ravel())
+        squares = first**2 if isinstance(first, np.ndarray) else first.power(2)
+        sizes = np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
         self.scale = 1.0 / np.where(sizes > 0.0, sizes, 1.0)
         self.q, self.rows = head[:n].copy(), self._rows(head[:n], t)
         self.bend, self.next = 0.0, self.rows
