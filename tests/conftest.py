@@ -7,6 +7,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import random
 import shutil
+import signal
 import tempfile
 import zlib
 from pathlib import Path
@@ -48,6 +49,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for name, members in GROUPS.items():
             if place.startswith(members):
                 item.add_marker(pytest.mark.xdist_group(name))
+
+
+def pytest_configure() -> None:
+    # A shell that runs something in the background makes it ignore Ctrl-C; tests send it.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_unconfigure() -> None:

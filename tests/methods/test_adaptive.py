@@ -243,13 +243,13 @@ def test_a_run_that_is_stopped_says_so():
     import signal
     import threading
 
+    given = {"q0": [1], "v0": 0, "step": 0.01, "every": 10**5}
+    given["method"] = taut.Adaptive(scale=1 / (1 + b**2))
+    taut.simulate(SWING, duration=1, **given)  # so that it is compiled when it is stopped
     timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(taut.Interrupted) as caught:
-        taut.simulate(
-            SWING, q0=[1], v0=0, duration=1e8, step=0.01, every=10**5,
-            method=taut.Adaptive(scale=1 / (1 + b**2)),
-        )  # fmt: skip
+        taut.simulate(SWING, duration=1e8, **given)
     timer.cancel()
     partial = caught.value.partial
     assert 0 < partial.t[-1] < 1e8
