@@ -167,7 +167,7 @@ def _run(chosen: argparse.Namespace) -> None:
             _tell("written, as far as the run came", _salvaged(error.partial, files, title))
         raise
     print(f"{given.title or given.name}\n{run.certificate}")
-    found = happened(run, EVENTS)
+    found = happened(run, EVENTS) if hasattr(run, "events") else []  # beams watch for none
     if found:
         print("\nevents\n" + table(found, head=True))
     known = list(_against(given, run)) if hasattr(given, "facts") else []
@@ -559,7 +559,8 @@ def _save_table(run: Trajectory | FieldTrajectory, path: Path, _: str) -> None:
 def _save_certificate(run: Trajectory, path: Path, _: str) -> None:
     import json
 
-    events = {name: states.t.tolist() for name, states in run.events.items()}
+    watched = getattr(run, "events", {})  # of beams there are none
+    events = {name: states.t.tolist() for name, states in watched.items()}
     found = {"parameters": run.parameters, **run.certificate.to_dict(), "events": events}
     path.write_text(json.dumps(found, indent=2, default=float) + "\n", encoding="utf-8")
 
