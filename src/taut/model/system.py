@@ -490,7 +490,7 @@ class System:
     def named_key(self) -> str:
         """The key, with the names that things go by."""
         listed = [x and [s if isinstance(s, str) else str(s) for s in x] for x in self._spelled[:3]]
-        usual = [None, *([form.format(x) for x in listed[0]] for form in ("{}_dot", "p_{}"))]
+        usual = [None, *([form.format(x) for x in listed[0] or ()] for form in ("{}_dot", "p_{}"))]
         said = [None if x == y else x for x, y in zip(listed, usual, strict=True)]
         return f"{self.key} {said} {self.constraint_names}"
 
