@@ -51,6 +51,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.xdist_group(name))
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    # pytest-xdist 3.8 cannot name groups in pytest 9.2, and says nothing.
+    if session.config.getoption("loadgroup", default=False):
+        loose = [x for x in session.items if x.get_closest_marker("xdist_group")]
+        loose = [x.nodeid for x in loose if "@" not in x.nodeid]
+        assert not loose, f"groups of tests are not kept together: {loose[0]}"
+
+
 def pytest_configure() -> None:
     # A shell that runs something in the background makes it ignore Ctrl-C; tests send it.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

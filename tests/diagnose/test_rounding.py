@@ -87,3 +87,17 @@ def test_a_row_that_follows_from_others_is_judged_too():
     moved = run.q.copy()
     moved[:, 24:27] += 1e-11  # the place of the last bar
     assert verdicts(replace(run, q=moved))["max |g|"] == "not kept"
+
+
+def test_what_hangs_at_rest_is_judged_by_what_moves_beside_it():
+    """A bar whose velocities are 1e-17, and a bob on it that swings sideways."""
+    m = taut.Mechanism(gravity=(0, 0, -9.81))
+    bar = m.body("bar", mass=2, inertia=(0.17, 0.17, 0.004), at=(0, 0, -0.5))
+    m.revolute("hinge", m.ground, bar, at=(0, 0, 0), axis=(0, 1, 0))
+    bob = m.point("bob", mass=0.5, at=(0, 0, -1.5), velocity=(0, 1, 0))
+    m.rod(bar, bob, ends=((0, 0, -1), (0, 0, -1.5)))
+    run = taut.simulate(m, duration=2, step=0.004, laws=None, method="rattle")
+    assert np.abs(run["bar"].velocity).max() < 1e-14 < 0.5 < np.abs(run["bob"].velocity).max()
+    assert 0 < run.certificate.max_hidden < 1e-15
+    assert verdicts(run)["max |G q̇ + ∂g/∂t|"] == "round-off"
+    assert run.certificate.most_iterations < 5  # no multiplier alone is taken for a move

@@ -36,7 +36,7 @@ ROUNDED, NOISE = 16 * 2.0**-52, 1e-7  # what rounding does to coordinates, and t
 PLAIN = 40  # coordinates and unknowns up to which rounding moves all of them alike
 DEEP = 4  # stages up to which the polynomial of the guess goes through two steps
 PAYS = 4.3  # an iteration with a kept matrix must be cheaper by this: it takes more of them
-FEW = 20  # unknowns up to which a bound on what they move is good enough
+FEW, FEWER = 20, 3  # unknowns, multipliers: a bound on what they move is good enough
 NEVER = 1e300  # the measure before the first iteration, and of one that does not count
 AHEAD = 1.5  # moves of the step before: where a singular configuration may be that it meets
 COARSE, FLOOR = 0.2, 1e-7  # of its length: a coordinate's second difference; and its floor
@@ -155,7 +155,7 @@ def newton_of(
     update = _change(step, piece, start, thorough, f"f{index}_")
     change, simplified = update.change, update.simplified
     # What converges by a factor stops where it is told to: velocities themselves are to be exact.
-    measure = _measure(piece, change, _weights(step, simplified)[0])
+    measure = _measure(step, piece, change, _weights(step, simplified)[0])
     regular, certain = (SX(1), False) if simplified else _regular(step, piece)
     if not simplified:
         measure = ca.if_else(regular, measure, NEVER)
@@ -212,7 +212,7 @@ def joint_of(
     def measured(weights: SX) -> SX:
         total = SX(0)
         for piece in pieces:
-            total = total + solved.resolved(_measure(piece, change[at(piece.z)], weights))
+            total = total + solved.resolved(_measure(step, piece, change[at(piece.z)], weights))
         for velocity in written:
             moved = ca.substitute(velocity, symbols, change[at(unknowns)])
             total = total + ca.dot(ca.fabs(moved), weights)
@@ -314,10 +314,11 @@ def _weights(step: FusedStep, moved: bool) -> tuple[SX, SX]:
     return ca.fabs(step.h) / against, noise
 
 
-def _measure(piece: Piece, change: SX, weights: SX) -> SX:
+def _measure(step: FusedStep, piece: Piece, change: SX, weights: SX) -> SX:
     """The sum of h·|Δwatch|, relative to the coordinates; a sum, so that a NaN is not lost."""
     response = ca.jacobian(piece.watch, piece.z)
-    if piece.z.numel() > FEW or ca.depends_on(response, piece.z):
+    few = FEWER if entries(piece.z) <= step.multipliers else FEW
+    if piece.z.numel() > few or ca.depends_on(response, piece.z):
         return ca.dot(ca.fabs(ca.mtimes(response, change)), weights)
     # The bound Σ |Δzⱼ| Σ |∂watchᵢ/∂zⱼ| wᵢ costs less, since the inner sum is a constant.  Of many
     # multipliers it says too much: rounding moves those of light directors by a lot, and together
@@ -399,7 +400,7 @@ def _somewhere(step: FusedStep, expression: SX, h: float) -> np.ndarray:
 
 def _excess(step: FusedStep, piece: Piece, change: SX) -> SX:
     """The sum of h·|Δwatch|, relative to what rounding the largest coordinate does to all."""
-    return _measure(piece, change, _against_rounding(step))
+    return _measure(step, piece, change, _against_rounding(step))
 
 
 def _against_rounding(step: FusedStep) -> SX:
