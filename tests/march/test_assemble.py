@@ -128,6 +128,56 @@ def test_the_side_of_a_double_well_is_the_deeper_one():
         np.testing.assert_allclose(m.equilibrium().q, [deeper, 0, 0], atol=1e-9)
 
 
+def driven(torque, turned=0.0):
+    """A bar on a hinge, hanging but for a turn, with a motor."""
+    m = taut.Mechanism(gravity=(0, 0, -9.81))
+    c, s = np.cos(turned), np.sin(turned)
+    turn = [[c, 0, s], [0, 1, 0], [-s, 0, c]]
+    bar = m.body("bar", **BAR, at=(-s / 2, 0, -c / 2), rotation=turn)
+    m.revolute("hinge", m.ground, bar, at=(0, 0, 0), axis=(0, 1, 0))
+    m.motor("hinge", torque)
+    return m
+
+
+@pytest.mark.parametrize("torque", [0.5, -4.0])
+def test_a_motor_holds_a_bar_aside(torque):
+    """Its work is no part of the energy: m g l sin θ = torque."""
+    want = np.arcsin(torque / (9.81 / 2))
+    m = driven(torque)
+    found = m.equilibrium()
+    assert found.stable
+    np.testing.assert_allclose(found.q[:3], [-np.sin(want) / 2, 0, -np.cos(want) / 2], atol=1e-11)
+    square = 9.81 / 2 * np.cos(want) / (0.084 + 1 / 4)
+    np.testing.assert_allclose(m.modes(found).squares, [square], rtol=1e-9)
+
+
+def test_what_a_motor_holds_upright_falls_to_the_side_to_which_it_turns():
+    """Of −τθ − m g l cos θ, the side beyond the top is the lower one, by its third derivative."""
+    torque = 2.0
+    hanging = np.arcsin(torque / (9.81 / 2))
+    m = driven(torque, turned=np.pi - hanging)
+    m.angle("hinge")
+    upright = m.equilibrium(stable=False)
+    assert upright.stable is False
+    np.testing.assert_allclose(upright.q[-1], 0, atol=1e-12)
+    found = m.equilibrium()
+    assert found.stable
+    np.testing.assert_allclose(found.q[-1], np.pi + 2 * hanging, rtol=1e-9)
+
+
+def test_a_motor_against_a_spring_behind_a_gear():
+    """φ₁ = −r φ₂, τ φ₁ − ½ k φ₂²: φ₁ = τ r²/k, to the last digits and without dithering."""
+    m = taut.Mechanism()
+    for name, x in (("one", 0.0), ("two", 1.0)):
+        wheel = m.body(f"wheel {name}", mass=1, inertia=(0.01, 0.01, 0.02), at=(x, 0, 0))
+        m.revolute(name, m.ground, wheel, at=(x, 0, 0), axis=(0, 0, 1))
+    m.gear("one", "two", ratio=2)
+    m.torsion("two", stiffness=50)
+    m.motor("one", 3.0)
+    rest = m.equilibrium()
+    np.testing.assert_allclose(rest.q[-2:], [3 * 4 / 50, -3 * 2 / 50], rtol=1e-12)
+
+
 def test_an_inverted_pendulum_is_not_stable():
     m = taut.Mechanism(gravity=(0, 0, -9.81))
     bob = m.point("bob", mass=1, at=(0, 0, 1))

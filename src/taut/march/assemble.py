@@ -23,7 +23,7 @@ import numpy as np
 from taut.errors import InputError, ModelError, NoEquilibrium
 from taut.kernel.compile import workshop
 from taut.march.project import _metric, _null_space, independent, nearest, tangent
-from taut.march.resting import EVEN, Resting
+from taut.march.resting import EVEN, Resting, climbed
 from taut.march.settling import lower, settled
 from taut.text import Sheet, counted
 
@@ -181,6 +181,12 @@ class _Energy:
     def value(self, q: np.ndarray) -> float:
         return float(self.mechanics.energy(q, self.rest, self.rest, self.t, self.par))
 
+    def climbed(self, q: np.ndarray, there: np.ndarray) -> float:
+        """What it takes to go from one configuration to another."""
+        if self.mechanics.system.forced:
+            return climbed(self.slope, q, there)
+        return self.value(there) - self.value(q)
+
     def slope(self, q: np.ndarray) -> np.ndarray:
         """U_q: minus the force."""
         return -self.mechanics.apply("force", self.t, self.par, q=q, v=self.rest, p=self.rest)
@@ -286,7 +292,6 @@ def _lowest(energy: _Energy, q: np.ndarray, stable: bool) -> tuple[np.ndarray, b
         matrix = directions.T @ energy.bend(q, energy.multipliers(q)) @ directions
         skew = np.abs(matrix - matrix.T).max(initial=0.0)
         even = bool(skew <= EVEN * np.abs(matrix).max(initial=0.0))
-        matrix = (matrix + matrix.T) / 2
         there = q if still else _downhill(energy, q, directions, matrix, slope)
         near, q = np.abs(there - q).max() <= CLOSE * np.abs(q).max(), there
         if still or (near and np.linalg.norm(slope) <= SOFT * largest):  # as rounding lets it come
@@ -317,26 +322,38 @@ def _aside(energy, q, directions, matrix) -> np.ndarray | None:
 
     Where both are alike, to that on which its largest entry grows; None if it falls on neither.
     """
-    motion = directions @ np.linalg.eigh(matrix)[1][:, 0]
+    motion = directions @ np.linalg.eigh((matrix + matrix.T) / 2)[1][:, 0]
     motion *= (float(np.abs(q).max()) or 1.0) / motion[np.argmax(np.abs(motion))]
-    return lower(lambda part: _onto(energy, q + part * motion), energy.value, q)
+    return lower(lambda part: _onto(energy, q + part * motion), energy.climbed, q)
 
 
 def _downhill(energy, q, directions, matrix, slope) -> np.ndarray:
-    """A step along which the energy falls: Newton's, with every stiffness taken as positive."""
-    values, vectors = np.linalg.eigh(matrix)
+    """A step along which the energy falls: Newton's, with every stiffness taken as positive.
+
+    Where all are, and what it leaves of the forces is less by half, the energy is not asked: by
+    then rounding hides what is won.
+    """
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     least = 1e-6 * max(float(np.abs(values).max()), 1e-300)
-    step = -vectors @ ((vectors.T @ slope) / np.maximum(np.abs(values), least))
+    definite = bool(np.all(values >= least))
+    if definite:
+        step = -np.linalg.solve(matrix, slope)
+    else:
+        step = -vectors @ ((vectors.T @ slope) / np.maximum(np.abs(values), least))
     longest = 0.3 * max(float(np.linalg.norm(_metric_length(energy, q))), 1e-300)
     step *= min(1.0, longest / max(float(np.linalg.norm(step)), 1e-300))
-    here, part = energy.value(q), 1.0
+    whole, fall = _onto(energy, q + directions @ step), float(slope @ step)
+    if definite and whole is not None:
+        left = energy.free(whole).T @ energy.slope(whole)
+        if np.linalg.norm(left) <= np.linalg.norm(slope) / 2:
+            return whole
+    there, part = whole, 1.0
     while part > 1e-10:
-        there = _onto(energy, q + part * (directions @ step))
-        if there is not None and energy.value(there) <= here + 1e-4 * part * float(slope @ step):
+        if there is not None and energy.climbed(q, there) <= 1e-4 * part * fall:
             return there
         part /= 2
-    there = _onto(energy, q + directions @ step)  # as good as rounding lets it be
-    return q if there is None else there
+        there = _onto(energy, q + part * (directions @ step))
+    return q if whole is None else whole  # as good as rounding lets it be
 
 
 def _metric_length(energy: _Energy, q: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ of Solids and Structures, ch. 9.)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,7 @@ SOFT = 1e-9  # of the largest stiffness: none
 GROWING = 1e-13  # of it: what rounding may take for a motion that grows
 GROWS = 1e-9  # Re s over the largest |s|
 SLOWEST = 20  # motions that are looked at where forces have no potential
+NODES = 5  # of the integral of work
 EVEN = 1e-10  # of the largest stiffness: what is not symmetric
 
 
@@ -58,6 +60,12 @@ class Resting:
     def energy(self, q: np.ndarray) -> float:
         """U."""
         return float(self.mechanics.energy(q, self.rest, self.rest, self.t, self.par))
+
+    def climbed(self, q: np.ndarray, there: np.ndarray) -> float:
+        """What it takes to go from one configuration to another."""
+        if self.mechanics.system.forced:
+            return climbed(self.forces, q, there)
+        return self.energy(there) - self.energy(q)
 
     def forces(self, q: np.ndarray) -> np.ndarray:
         """U_q − f."""
@@ -240,6 +248,15 @@ class Resting:
         s, z = s[order], z[:, order]
         z = z / np.sqrt(np.real(np.einsum("ia,ia->a", z.conj(), m @ z)))
         return s, self.tangents(q).basis @ (scale @ z)
+
+
+def climbed(forces: Callable[[np.ndarray], np.ndarray], q: np.ndarray, there: np.ndarray) -> float:
+    """∫(U_q − f)·dq along the straight way: the work of motors is no part of U."""
+    x, w = np.polynomial.legendre.leggauss(NODES)
+    move = there - q
+    return float(
+        sum(b / 2 * forces(q + (1 + a) / 2 * move) @ move for a, b in zip(x, w, strict=True))
+    )
 
 
 def roots(squares: np.ndarray) -> np.ndarray:

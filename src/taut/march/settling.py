@@ -51,7 +51,7 @@ def settled(here: Resting, q: np.ndarray) -> np.ndarray | None:
         lowest, motion = here.lowest(q)
         if lowest >= 0.0 and not aside:
             there = here.newton(q, np.zeros_like(q), q)
-            if there is not None and here.energy(there) <= here.energy(q):
+            if there is not None and here.climbed(q, there) <= 0.0:
                 if here.steady(there):
                     return there
                 q, aside = there, True
@@ -63,7 +63,7 @@ def settled(here: Resting, q: np.ndarray) -> np.ndarray | None:
         while True:
             tied.tie(q, sigma)
             there = tied.newton(q, np.zeros_like(q), q)
-            if there is not None and here.energy(there) <= here.energy(q):
+            if there is not None and here.climbed(q, there) <= 0.0:
                 break
             sigma *= 4
             if not sigma < STIFFEST * max(abs(lowest), 1e-300):
@@ -79,20 +79,20 @@ def _aside(here: Resting, q: np.ndarray, motion: np.ndarray) -> np.ndarray:
     turn = tangents.longest(motion)
     wide = float(np.abs(tangents.basis @ motion).max()) / (float(np.abs(q).max()) or 1.0)
     motion = motion / max(turn, wide)
-    found = lower(lambda part: here.onto(tangents.moved(part * motion)), here.energy, q)
+    found = lower(lambda part: here.onto(tangents.moved(part * motion)), here.climbed, q)
     return q if found is None else found
 
 
 def lower(
     moved: Callable[[float], np.ndarray | None],
-    energy: Callable[[np.ndarray], float],
+    climbed: Callable[[np.ndarray, np.ndarray], float],
     q: np.ndarray,
 ) -> np.ndarray | None:
     """A little to the side on which the energy falls more, to the first where both are alike."""
-    here, part = energy(q), ASIDE
+    part = ASIDE
     for _ in range(HALVES):
         sides = moved(part), moved(-part)
-        won = [-np.inf if x is None else here - energy(x) for x in sides]
+        won = [-np.inf if x is None else -climbed(q, x) for x in sides]
         if max(won) > 0:
             return sides[0] if won[0] >= (1 - ALIKE) * won[1] else sides[1]
         part /= 2
