@@ -14,9 +14,9 @@ comes on top (a body whose moments of inertia are 1e−8 of what its joints carr
 eight digits).  Rows that follow from the kept ones, G_drop = B G_keep, are met as well as those
 are: to |B| times what rounding does to them.
 
-A row is judged by the largest coordinate that it depends on, and by the largest velocity of all
-that constraints connect it with: what is zero has been found together with others that are not (a
-bar that hangs at rest and carries a bob that swings).
+A row is judged by the largest coordinate that it depends on, and by the largest velocity, one that
+impulses make included, of all that constraints connect it with: what is zero has been found
+together with others that are not (a bar that hangs at rest and carries a bob that swings).
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ def _at(run: Trajectory, member: int, q, v, p, t) -> tuple[_Rows, _Rows]:
     terms, steep = m.apply("size", t, par, q=q), np.asarray(slopes.sum(axis=1)).ravel()
     bent = np.asarray(bends.sum(axis=1)).ravel()
     keep = run._kept_at(float(t), member)
-    taken = slopes @ _removed(run, slopes, keep, q, v, p, float(t), par)
-    place, speed = _largest(m, q), _fastest(m, v)
+    removed = _removed(run, slopes, keep, q, v, p, float(t), par)
+    place, speed, taken = _largest(m, q), _fastest(m, np.abs(v) + removed), slopes @ removed
     sizes = [
         terms + slopes @ abs(q),
         terms + steep * place,
@@ -113,13 +113,13 @@ def _largest(mechanics: Mechanics, x: np.ndarray) -> np.ndarray:
 
 
 def _fastest(mechanics: Mechanics, v: np.ndarray) -> np.ndarray:
-    """For each row the largest velocity of what constraints connect it with."""
+    """For each row the largest of the velocities that constraints connect it with."""
     rows, columns = mechanics.involved_pairs
     c, n = mechanics.c, mechanics.n
     pairs = sp.coo_array((np.ones(len(rows)), (rows, columns + c)), shape=(c + n, c + n))
     groups = connected_components(pairs, directed=False)[1]
     found = np.zeros(c + n)
-    np.maximum.at(found, groups[c:], np.abs(v))
+    np.maximum.at(found, groups[c:], v)
     return found[groups[:c]]
 
 

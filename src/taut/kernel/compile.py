@@ -149,12 +149,15 @@ class Workshop:
         """Whether no body is tiny beside its joints: its multipliers would be lost to rounding."""
         if self.system.mechanism is None:
             return True
-        rows = [x.values for x in self.system.terms if x.kind == "constraint" and x.values.size]
-        arm = max((float(np.abs(x).max()) for x in rows), default=1.0)
-        bodies = [x for x in self.system.mechanism.parts.values() if x.shape.directors]
-        return all(
-            x.mass * arm**2 <= SLENDER * x.extents[k - 1] for x in bodies for k in x.shape.directors
-        )
+        joints = self.system.mechanism.joints.values()
+        for body in (x for x in self.system.mechanism.parts.values() if x.shape.directors):
+            places = [at for x in joints for side, at in zip((x.a, x.b), x.at, strict=True)
+                      if side is body]  # fmt: skip
+            arm = max((float(np.linalg.norm(x - body.position)) for x in places), default=0.0)
+            lightest = min(body.extents[k - 1] for k in body.shape.directors)
+            if body.mass * arm**2 > SLENDER * lightest:
+                return False
+        return True
 
     @cached_property
     def _elimination(self) -> int:

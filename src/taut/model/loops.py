@@ -2,7 +2,8 @@
 
 Constraints of an open system can be taken off one by one, each with a coordinate (or a part) that
 no other has: their gradients are independent wherever none of them vanishes.  Where they close a
-loop, their gradients may depend on each other at some configurations.
+loop, their gradients may depend on each other at some configurations.  Gears and drives close none:
+in the angles and slides of an open mechanism they are linear, with the same rank everywhere.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+OF_JOINTS = ("gear", "driven angle", "driven slide")  # hold what joints leave free
+
 
 def closed(system: Any, pairs: Iterable[tuple[int, int]]) -> bool:
     """Whether there are loops, given the pairs (constraint, coordinate on which it depends)."""
     if system.mechanism is not None:
-        return _ring([(x.a.name, x.b.name) for x in system.mechanism.joints.values()])
+        links = [x for x in system.mechanism.joints.values() if x.kind not in OF_JOINTS]
+        return _ring([(x.a.name, x.b.name) for x in links])
     rows: dict[int, set[int]] = {}
     users: dict[int, set[int]] = {}
     for i, j in pairs:
