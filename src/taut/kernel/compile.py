@@ -197,7 +197,7 @@ class Workshop:
         return self._steps[key]
 
     def _fused(self, method: Method, keep, lanes: int, chart, thorough: bool) -> CompiledStep:
-        program = fuse(self.system, method, keep=list(keep), chart=chart, thorough=thorough)
+        program = self.program(method, keep, chart, thorough)
         native = compiled(steps_code(program, lanes))
         return CompiledStep(
             self.system,
@@ -231,11 +231,15 @@ class Workshop:
             threading.Lock(),
         )
 
-    def program(self, method: Method, keep: tuple[int, ...], chart=None) -> FusedProgram:
-        """The fused program itself, for diagnostics, whatever the size."""
-        key = ("program", method.key, keep, chart)
+    def program(
+        self, method: Method, keep: tuple[int, ...], chart=None, thorough: bool = False
+    ) -> FusedProgram:
+        """The fused program itself, whatever the size: of the step, and for diagnostics."""
+        key = ("program", method.key, keep, chart, thorough)
         if key not in self._maps:
-            self._maps[key] = fuse(self.system, method, keep=list(keep), chart=chart)
+            self._maps[key] = fuse(
+                self.system, method, keep=list(keep), chart=chart, thorough=thorough
+            )
         return self._maps[key]
 
     def observed(self) -> CompiledMap:

@@ -241,7 +241,8 @@ def cost(expression: SX, z: SX) -> int:
 
 def operations(expression: SX, z: SX, weights: Mapping[int, int] | None = None) -> int:
     """How many operations of an expression depend on z."""
-    others = [x for x in ca.symvar(expression) if x.element_hash() not in entries(z)]
+    own = entries(z)
+    others = [x for x in ca.symvar(expression) if x.element_hash() not in own]
     function = ca.Function("f", [z, ca.vertcat(SX(0, 1), *others)], [ca.cse(expression)])
     late: dict[int, bool] = {}
     count = 0
