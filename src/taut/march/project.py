@@ -21,6 +21,7 @@ from taut.march import project_large as large
 
 ROUNDOFF = 4e-16
 UNMET = 1e-9
+NOISE = 1e-13  # of what is to fall: less says nothing
 DEPENDENT = 1e-9
 SMALLEST = 1e-5  # of the largest coordinate: what a coordinate counts for at least
 
@@ -115,11 +116,12 @@ def nearest(mechanics: Mechanics, q0, v, t, par, label: str = "") -> np.ndarray:
         normal = aim.step(left)
         along = _along(mechanics, q, t, par, metric, aim, multipliers, z, normal)
         change = normal + along
-        weight = max(weight, 2.0 * np.abs(multipliers * aim.norms).max(initial=0.0) + 1e-3)
-        merit = _merit(z, left, weight, aim)
+        pulls = aim.norms * np.array([multipliers, aim.multipliers(z + normal)])
+        weight = max(weight, 2.0 * np.abs(pulls).max(initial=0.0) + 1e-3)
+        most = (1.0 + NOISE) * _merit(z, left, weight, aim)
         part = 1.0
         while (
-            part > 1e-8 and not _merit(z + part * change, g(z + part * change), weight, aim) < merit
+            part > 1e-8 and not _merit(z + part * change, g(z + part * change), weight, aim) <= most
         ):
             part /= 2
         z = z + (part if part > 1e-8 else 1.0) * change
