@@ -14,7 +14,7 @@ from taut.model.mechanism.forces import Acting
 from taut.model.mechanism.parts import Part
 from taut.model.mechanism.shapes import GROUND, NUMBER, POINT, ROD
 from taut.show import style
-from taut.show.body_shapes import as_data, rod_frame, shapes_of
+from taut.show.body_shapes import HOLDING, all_shapes, as_data, grips, rod_frame, shapes_of
 from taut.show.flexible import beams_of
 from taut.show.frames import part_of, rows_shown
 from taut.show.scene import Item, Scene, box_of
@@ -22,7 +22,6 @@ from taut.show.view import members as members_of
 
 TURNS = 32767  # whole numbers per unit of a quaternion
 LABELS, TRAILS = 12, 4
-MARKED = ("spherical", "revolute", "universal", "cylindrical", "prismatic", "fixed", "screw")
 
 
 def scene_of(run: Trajectory, members: Any) -> Scene:
@@ -64,7 +63,7 @@ def _member(mechanism: Mechanism, run: Trajectory, member: int | None) -> list[I
             )
         )
     if solids:
-        items.append(_solids(run, solids, named, inks, member))
+        items.append(_solids(mechanism, run, solids, named, inks, member))
     items += beams_of(mechanism, run, member)
     items += _marks(mechanism, run, member)
     items += _links(mechanism, run, member)
@@ -90,7 +89,12 @@ def _ink(k: int, many: int, member: int | None) -> int:
 
 
 def _solids(
-    run: Trajectory, solids: list[Part], named: bool, inks: dict[str, int], member: int | None
+    mechanism: Mechanism,
+    run: Trajectory,
+    solids: list[Part],
+    named: bool,
+    inks: dict[str, int],
+    member: int | None,
 ) -> Item:
     turns = np.stack([SO3._quaternion(_frames(run, part)) for part in solids], axis=1)
     data = {
@@ -101,7 +105,7 @@ def _solids(
         "inks": [inks[part.name] for part in solids],
         "member": member,
     }
-    return Item("bodies", data | as_data([shapes_of(part) for part in solids]))
+    return Item("bodies", data | as_data(all_shapes(mechanism, solids)))
 
 
 def _frames(run: Trajectory, part: Part) -> np.ndarray:
@@ -126,7 +130,7 @@ def _ground(mechanism: Mechanism) -> list[Item]:
 
 def _marks(mechanism: Mechanism, run: Trajectory, member: int | None) -> list[Item]:
     """Where joints are."""
-    held = [joint for joint in mechanism.joints.values() if joint.kind in MARKED]
+    held = [joint for joint in mechanism.joints.values() if joint.kind in HOLDING]
     if not held:
         return []
     places = np.stack([JointView(run, joint).position for joint in held], axis=1)
@@ -152,6 +156,22 @@ def _links(mechanism: Mechanism, run: Trajectory, member: int | None) -> list[It
     return found
 
 
+def links_at(mechanism: Mechanism, run: Trajectory) -> list[tuple[np.ndarray, str]]:
+    """Ends, shape (2, 3), and looks of what links parts at the first state of a run.
+
+    Rods, springs and ropes, and lines from the centres of bodies to where joints hold them.
+    """
+    found = []
+    for item in _links(mechanism, run, None):
+        places = item.data["places"][0]
+        found += [(places[pair], item.data["look"]) for pair in item.data["pairs"]]
+    for part, at in grips(mechanism):
+        if part.name in mechanism.parts and part.shape is not POINT and not _node(part):
+            seen = PartView(run, part)
+            found.append((np.stack([seen.position[0], seen.place(at)[0]]), "rod"))
+    return found
+
+
 def _ends(run: Trajectory, a: Part, b: Part, at: np.ndarray) -> list[np.ndarray]:
     found = []
     for part, place in zip((a, b), at, strict=True):
@@ -173,7 +193,7 @@ def _around(item: Item, mechanism: Mechanism) -> np.ndarray:
         room = np.array([shape.radius for shape in shapes])
     else:
         solids = [x for x in mechanism.parts.values() if x.shape.directors and not _node(x)]
-        room = np.array([max(shape.reach for shape in shapes_of(part)) for part in solids])
+        room = np.array([max(x.reach for x in own) for own in all_shapes(mechanism, solids)])
         low, high = places.min(axis=0), places.max(axis=0)
     return np.stack([low - room[:, None], high + room[:, None]])
 
