@@ -292,7 +292,8 @@ def _box(drawn: list[Traced]) -> np.ndarray:
 
 def _frame(axes: Any, one: Traced, box: np.ndarray, down: str | None) -> None:
     for k, (letter, label) in enumerate(zip("xyz", one.labels, strict=False)):
-        getattr(axes, f"set_{letter}label")(label, labelpad=-2 if one.size == 3 else 2)
+        pad = 2 if one.size == 2 else 0 if letter == "z" else -2
+        getattr(axes, f"set_{letter}label")(label, labelpad=pad)
         getattr(axes, f"set_{letter}lim")(*box[:, k])
         getattr(axes, f"{letter}axis").set_major_locator(style.ticks(5))
     if one.size == 3:
