@@ -25,6 +25,8 @@ from taut.show.words import plain, symbol
 
 ZOOM = 0.4  # a path smaller than this part of the whole is shown alone
 LOOKS: dict[str, Any] = {"rod": "-", "spring": (0, (1.5, 1)), "line": (0, (4, 2))}
+RESTS = 1e-9  # of the picture: what moves less is at rest, but for rounding
+CLOSE = 0.02  # of the picture: points that are not farther from each other share a label
 SHAPES = 5  # of a beam of a mechanism, from the first to the last
 PATHS = 4  # points whose paths are drawn; a longer chain is shown by its shape
 
@@ -185,7 +187,8 @@ def draw(axes: Any, view: View) -> None:
                 "label": plain(f"path {one.names[point]}"),
             }
             path = one.paths[point]
-            scale = np.linalg.norm(np.nanmax(path, axis=0) - np.nanmin(path, axis=0)) or 1.0
+            extent = np.linalg.norm(np.nanmax(path, axis=0) - np.nanmin(path, axis=0))
+            scale = max(extent, RESTS * np.ptp(box, axis=0).max())
             notes.add(draw_line(axes, run.t, path, scale, look, points))
         _draw_shape(axes, one, box, light=several)
     _frame(axes, drawn[0], box, drawn[0].down if view.down == "auto" else view.down)
@@ -248,11 +251,19 @@ def _draw_shape(axes: Any, one: Traced, box: np.ndarray, light: bool) -> None:
         label="_points", alpha=0.6 if light else 1.0, ls="none",
     )  # fmt: skip
     if not light and 1 < len(at) <= PATHS:
-        for name, position in zip(one.names, at, strict=True):
+        for position, names in _named(one.names, at, CLOSE * np.ptp(box, axis=0).max()):
             axes.text(
-                *position, f"  {plain(name)}", fontsize=7, zorder=5, va="center",
+                *position, f"  {plain(names)}", fontsize=7, zorder=5, va="center",
                 path_effects=[withStroke(linewidth=1.5, foreground="white")],
             )  # fmt: skip
+
+
+def _named(names: list[str], at: np.ndarray, apart: float) -> list[tuple[np.ndarray, str]]:
+    """Places and what is written there; points that are less apart than that share a line."""
+    found: dict[tuple[float, ...], tuple[np.ndarray, list[str]]] = {}
+    for name, place in zip(names, at, strict=True):
+        found.setdefault(tuple(np.round(place / apart)), (place, []))[1].append(name)
+    return [(place, ", ".join(together)) for place, together in found.values()]
 
 
 def _inside(start: np.ndarray, end: np.ndarray, box: np.ndarray) -> np.ndarray | None:
