@@ -91,6 +91,17 @@ def test_what_is_apart_is_not_clear_and_has_bars_to_what_is_outside():
     np.testing.assert_allclose([own[1].offset for own in found], [(0, 0, -0.5), (0, 0.5, 0)])
 
 
+@pytest.mark.parametrize(("place", "clear"), [((0, 0, 1.4), True), ((0, 0.6, 0), False)])
+def test_a_box_is_clear_where_a_point_lies_in_it_as_it_is_turned(place, clear):
+    m = taut.Mechanism()
+    sides = np.array([0.5, 1, 3])  # of a box, which is turned
+    moments = (np.sum(sides**2) - sides**2) / 12
+    box = m.body("box", mass=1, inertia=moments, at=(1, 2, 3), rotation=TURN)
+    m.point("bob", mass=1, at=np.array([1, 2, 3]) + TURN @ place)
+    ((solid,),) = all_shapes(m, [box])
+    assert (solid.look, solid.clear) == ("box", clear)
+
+
 @pytest.mark.parametrize("looks", [{"look": "ball"}, {"size": 2.0}])
 def test_a_look_that_was_given_is_as_it_was_given(looks):
     m = nested(**looks)
