@@ -43,9 +43,7 @@ def chain():
     m = taut.Mechanism(gravity=(0, 0, -9.81))
     above = m.ground
     for k in range(8):
-        bar = m.body(
-            f"bar no. {k}", mass=1, inertia=(1e-4, 1e-3, 1e-3), at=(0.1 * k + 0.05, 0, 0)
-        )
+        bar = m.body(f"bar no. {k}", mass=1, inertia=(1e-4, 1e-3, 1e-3), at=(0.1 * k + 0.05, 0, 0))
         m.spherical(f"ball {k}", above, bar, at=(0.1 * k, 0, 0))
         above = bar
     return taut.simulate(m, duration=1, step=0.002, laws=None)
@@ -136,9 +134,12 @@ def test_no_button_is_alone_in_its_line(gripper, visit, tmp_path, width):
 
 def legends(page) -> list[dict[str, str]]:
     """Names and values under every panel."""
-    return page.evaluate("""() => [...document.querySelectorAll(".panel")].map((panel) =>
-        Object.fromEntries([...panel.querySelectorAll(".u-series")].map((x) =>
-            [x.querySelector(".u-label").textContent, x.querySelector(".u-value").textContent])))""")
+    return page.evaluate("""() => {
+        const text = (x, what) => x.querySelector(what).textContent;
+        return [...document.querySelectorAll(".panel")].map((panel) => Object.fromEntries(
+            [...panel.querySelectorAll(".u-series")].map(
+                (x) => [text(x, ".u-label"), text(x, ".u-value")])));
+    }""")
 
 
 def test_all_panels_tell_the_time_of_the_animation(gripper, visit, tmp_path):

@@ -241,7 +241,6 @@ class TestPicture:
         m.gravity = np.array([0, 0, -9.81])
         assert down_of(system, points, {}) is None
 
-
     def test_bodies_about_one_centre_that_rest_but_for_rounding(self):
         """Their names are told together, and what rounding does is no path."""
         m = taut.Mechanism(gravity=(0, 0, -GRAVITY))

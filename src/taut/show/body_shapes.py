@@ -190,8 +190,9 @@ def as_data(shapes: list[list[Drawn]]) -> dict[str, Any]:
     -------
     dict
         ``owners``, ``looks``, ``sizes`` of every shape; if any has them, ``offsets``, ``spins``,
-        ``colours``; ``clear`` if one is; and with meshes ``vertices`` (1, V, 3), ``faces`` (1, F, 3), and ``meshes``:
-        for each shape the first and last row of its vertices and of its faces, or None.
+        ``colours``; ``clear`` if one is; and with meshes ``vertices`` (1, V, 3), ``faces``
+        (1, F, 3), and ``meshes``: for each shape the first and last row of its vertices and of its
+        faces, or None.
     """
     flat = [(k, shape) for k, own in enumerate(shapes) for shape in own]
     data: dict[str, Any] = {
