@@ -631,8 +631,8 @@ const tautViews = [];
         && taken.every(([e, f, g, h]) => a >= g || c <= e || b >= h || d <= f);
       for (const label of this.labels) {
         const { made, source, k } = label;
-        label.size ||= [made.offsetWidth, made.offsetHeight];
-        const [wide, tall] = label.size;
+        if (!label.wide) Object.assign(label, { wide: made.offsetWidth, tall: made.offsetHeight });
+        const { wide, tall } = label;
         source.place(k, at, p).project(this.camera);
         const x = ((p.x + 1) / 2) * this.width, y = ((1 - p.y) / 2) * this.height;
         const room = (way) => {
