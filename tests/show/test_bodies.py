@@ -9,9 +9,9 @@ from PIL import Image
 import taut
 from taut.lie import SO3
 from taut.show.bodies import scene_of
-from taut.show.body_shapes import shape_of
+from taut.show.body_shapes import all_shapes, shape_of
 from taut.show.scene import as_json
-from taut.show.solid import Bodies
+from taut.show.solid import CLEAR, Bodies
 
 CORNERS = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], dtype=float) - 0.25
 FACES = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]
@@ -49,6 +49,74 @@ def test_bodies_are_as_large_as_their_inertia_says():
     assert rod == ("cylinder", pytest.approx((0.06, 0.06, 3)))
     plate = shape_of(m.body("p", inertia=mass / 12 * np.array([4, 9, 13]), **rest))
     assert plate == ("box", pytest.approx((3, 2, 0.06)))
+
+
+def nested(**looks):
+    """Three bodies about one centre, turned; the largest has joints inside and outside."""
+    m = taut.Mechanism()
+    about = {"at": (1, 2, 3), "rotation": TURN}
+    large = m.body("large", mass=1, inertia=(0.1, 0.1, 0.1), **about, **looks)  # 1 across
+    m.body("middle", mass=1, inertia=(0.02, 0.02, 0.02), **about)
+    m.body("small", mass=1, inertia=(1e-3, 2e-3, 2.5e-3), **about)
+    m.revolute("inside", m.ground, large, at=(1.2, 2, 3), axis=(0, 0, 1))
+    m.spherical("outside", m.ground, large, at=(1, 2, 5))
+    return m
+
+
+def test_what_would_hide_smaller_bodies_is_clear():
+    m = nested()
+    large, middle, small = all_shapes(m, list(m.parts.values()))
+    assert [own[0].clear for own in (large, middle, small)] == [True, True, False]
+    solid, *bars = large
+    assert solid.size == pytest.approx((1, 1, 1))
+    assert len(bars) == 2
+    assert not any(bar.clear for bar in bars)
+    # A bar goes from the centre to the joint: its middle is half way, its axis points there.
+    for bar, place in zip(bars, ([0.2, 0, 0], [0, 0, 2]), strict=True):
+        np.testing.assert_allclose(TURN @ bar.offset, np.array(place) / 2, atol=1e-12)
+        along = bar.size[2] * SO3.from_quaternion(bar.spin)[:, 2]
+        np.testing.assert_allclose(TURN @ along, place, atol=1e-12)
+    assert (len(middle), len(small)) == (1, 1)
+
+
+def test_what_is_apart_is_not_clear_and_has_bars_to_what_is_outside():
+    m = taut.Mechanism()
+    one, two = (m.body(f"b{k}", mass=1, inertia=(0.1,) * 3, at=(k, 0, 0)) for k in (0, 1))
+    bob = m.point("bob", mass=1, at=(3, 0, 0))
+    m.spherical("ball", one, two, at=(0.5, 0, 0))  # in both
+    m.rod("rod", two, bob, ends=((1, 1, 0), (3, 0, 0)))
+    m.spring("spring", one, two, stiffness=1, length=1, ends=((0, 0, -1), (1, 1, 0)))
+    found = all_shapes(m, [one, two])
+    assert [[x.clear for x in own] for own in found] == [[False, False], [False, False]]
+    np.testing.assert_allclose([own[1].offset for own in found], [(0, 0, -0.5), (0, 0.5, 0)])
+
+
+@pytest.mark.parametrize(("place", "clear"), [((0, 0, 1.4), True), ((0, 0.6, 0), False)])
+def test_a_box_is_clear_where_a_point_lies_in_it_as_it_is_turned(place, clear):
+    m = taut.Mechanism()
+    sides = np.array([0.5, 1, 3])  # of a box, which is turned
+    moments = (np.sum(sides**2) - sides**2) / 12
+    box = m.body("box", mass=1, inertia=moments, at=(1, 2, 3), rotation=TURN)
+    m.point("bob", mass=1, at=np.array([1, 2, 3]) + TURN @ place)
+    ((solid,),) = all_shapes(m, [box])
+    assert (solid.look, solid.clear) == ("box", clear)
+
+
+@pytest.mark.parametrize("looks", [{"look": "ball"}, {"size": 2.0}])
+def test_a_look_that_was_given_is_as_it_was_given(looks):
+    m = nested(**looks)
+    ((given,), *_) = all_shapes(m, list(m.parts.values()))
+    assert not given.clear
+
+
+def test_a_clear_body_is_seen_through_in_a_film():
+    m = nested()
+    run = taut.simulate(m, duration=0.1, step=0.1, laws=None)
+    (item,) = (x for x in scene_of(run, 6).items if x.kind == "bodies")
+    solids = Bodies(item, np.eye(3))
+    colours = solids.faces((0, 0.0))[1]
+    assert set(colours[solids.owner == 0, 3]) == {CLEAR, 1.0}  # the ball and its bars
+    assert set(colours[solids.owner == 2, 3]) == {1.0}
 
 
 def test_a_scene_has_all_shapes_with_their_bodies(run):

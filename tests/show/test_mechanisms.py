@@ -241,6 +241,23 @@ class TestPicture:
         m.gravity = np.array([0, 0, -9.81])
         assert down_of(system, points, {}) is None
 
+    def test_bodies_about_one_centre_that_rest_but_for_rounding(self):
+        """Their names are told together, and what rounding does is no path."""
+        m = taut.Mechanism(gravity=(0, 0, -GRAVITY))
+        ring, rotor = (
+            m.body(x, mass=1, inertia=(2e-3, 1e-3, 3e-3), at=(0.1, 0.2, 0.3))
+            for x in ("ring", "rotor")
+        )
+        bob = m.point("bob", mass=0.1, at=(0.6, 0.2, 0.3))
+        m.revolute("u", m.ground, ring, at=(0.1, 0.4, 0.3), axis=(0, 1, 0))
+        m.revolute("v", ring, rotor, at=(0.1, 0.2, 0.3), axis=(1, 0, 0))
+        m.spherical("glue", ring, bob, at=(0.6, 0.2, 0.3))
+        run = taut.simulate(m, duration=1, step=0.005, laws=None)
+        assert 0 < np.ptp(run["ring"].position, axis=0).max() < 1e-12
+        (axes,) = run.plot("path").axes
+        assert axes.get_title(loc="right") == ""
+        assert [x.get_text().strip() for x in axes.texts] == ["ring, rotor", "bob"]
+
 
 class TestEvents:
     def test_are_rows_in_the_order_of_time(self, swing):

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 import taut
 from taut.problems import problem
 from taut.show import words
+from taut.show.errors import extremes
 from taut.show.plots import PANELS
 
 
@@ -138,6 +139,18 @@ class TestOverview:
         axes = figure.axes[titles(figure).index("energy − work")]
         (balance,) = (x for x in axes.lines if x.get_label() == "balance")
         assert 0 < np.ptp(balance.get_ydata()) < 1e-6
+
+    def test_the_extremes_of_the_balance_are_lines_and_no_band(self):
+        run = problem("car-axis").simulate(duration=0.5)
+        axes = only(run, "balance")
+        ends = [x.get_ydata()[0] for x in axes.lines if x.get_label() == "_extreme"]
+        assert ends == list(extremes(run.ending.books[0]))
+        assert np.ptp(ends) == pytest.approx(run.certificate.to_dict()["energy_band"])
+        (balance,) = (x.get_ydata() for x in axes.lines if x.get_label() == "balance")
+        assert ends[0] <= balance.min() <= balance.max() <= ends[1]
+        assert not axes.patches
+        assert not axes.collections
+        assert axes.get_title(loc="right") == "dashed: extremes of all steps"
 
     def test_laws_at_round_off_are_shown_by_their_size(self):
         run = problem("zg-spherical").simulate(duration=30)

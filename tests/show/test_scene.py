@@ -18,6 +18,7 @@ from taut.show.bending import outlines, panels_of as beam_panels, scene_of as re
 from taut.show.geometry import drawing_of
 from taut.show.motion import panels_of, scene_of
 from taut.show.scene import banded, packed, rounded, rows_of, settled
+from taut.show.style import number
 
 x, y, z = taut.coordinates("x y z")
 
@@ -374,6 +375,8 @@ class TestCurves:
         left = run.energy - run.energy[0] - work
         here = np.interp(balance.t, run.t, left)
         assert np.abs(means).max() > 1e-6
+        low, high = (run.ending.books[0][BOOKS.index(x)] for x in ("error_min", "error_max"))
+        assert balance.note == f"all steps: {number(low)} … {number(high)}"
         np.testing.assert_allclose(means, here, rtol=0, atol=2e-5)
         free = taut.System([x, y], potential=x**2 + y**2, mass=[1, 1])
         kept = taut.simulate(free, q0=[1, 0], v0=[0, 1], duration=1, step=0.1)

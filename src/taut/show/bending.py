@@ -13,7 +13,7 @@ from taut.fields.section import Rectangle, Tube
 from taut.march.field_trajectory import FieldTrajectory
 from taut.show import style, waves
 from taut.show.beam_geometry import bodies_of, check_factor, magnification, mesh_of
-from taut.show.errors import blocks, drift_line
+from taut.show.errors import all_steps, blocks, drift_line
 from taut.show.scene import Item, Panel, Scene, box_of, rows_of, settled, told
 
 ROUND = 20  # corners of a round section
@@ -203,7 +203,7 @@ def _balance(run: FieldTrajectory) -> list[Panel]:
     """Nothing for a run of a few steps, which has no blocks."""
     t, means = blocks(run.books, run)
     curves = [("means of blocks of steps", means)]
-    panel = Panel("energy − work", "E − E₀ − W", t, curves, note="over all steps")
+    panel = Panel("energy − work", "E − E₀ − W", t, curves, note=all_steps([run.books]))
     return [panel] if len(t) else []
 
 

@@ -14,7 +14,15 @@ from taut.model.mechanism.forces import Acting
 from taut.model.mechanism.parts import Part
 from taut.model.mechanism.shapes import GROUND, NUMBER, POINT, ROD
 from taut.show import style
-from taut.show.body_shapes import as_data, rod_frame, shapes_of
+from taut.show.body_shapes import (
+    HOLDING,
+    Drawn,
+    all_shapes,
+    as_data,
+    grips,
+    rod_frame,
+    shapes_of,
+)
 from taut.show.flexible import beams_of
 from taut.show.frames import part_of, rows_shown
 from taut.show.scene import Item, Scene, box_of
@@ -22,7 +30,6 @@ from taut.show.view import members as members_of
 
 TURNS = 32767  # whole numbers per unit of a quaternion
 LABELS, TRAILS = 12, 4
-MARKED = ("spherical", "revolute", "universal", "cylindrical", "prismatic", "fixed", "screw")
 
 
 def scene_of(run: Trajectory, members: Any) -> Scene:
@@ -33,16 +40,20 @@ def scene_of(run: Trajectory, members: Any) -> Scene:
     rows, ends, notes = rows_shown(run, runs, numbers, each)
     if len(runs) < (run.batch or 1):
         notes.insert(0, f"{words} are drawn")
+    solids = [x for x in mechanism.parts.values() if x.shape.directors and not _node(x)]
+    shapes = all_shapes(mechanism, solids)
     items = []
     for k, (one, end) in enumerate(zip(runs, ends, strict=True)):
         part = part_of(one, np.minimum(rows, end - 1))
-        items += _member(mechanism, part, k if len(runs) > 1 else None)
+        items += _member(mechanism, shapes, part, k if len(runs) > 1 else None)
     items += _ground(mechanism)
-    box = box_of([_around(item, mechanism) for item in items])
+    box = box_of([_around(item, mechanism, shapes) for item in items])
     return Scene(run.t[rows], items, box, _up(mechanism), ("x", "y", "z"), notes)
 
 
-def _member(mechanism: Mechanism, run: Trajectory, member: int | None) -> list[Item]:
+def _member(
+    mechanism: Mechanism, shapes: list[list[Drawn]], run: Trajectory, member: int | None
+) -> list[Item]:
     """All that is seen of one trajectory."""
     moving = [x for x in mechanism.parts.values() if x.shape is not NUMBER and not _node(x)]
     points = [part for part in moving if part.shape is POINT]
@@ -64,7 +75,7 @@ def _member(mechanism: Mechanism, run: Trajectory, member: int | None) -> list[I
             )
         )
     if solids:
-        items.append(_solids(run, solids, named, inks, member))
+        items.append(_solids(shapes, run, solids, named, inks, member))
     items += beams_of(mechanism, run, member)
     items += _marks(mechanism, run, member)
     items += _links(mechanism, run, member)
@@ -90,7 +101,12 @@ def _ink(k: int, many: int, member: int | None) -> int:
 
 
 def _solids(
-    run: Trajectory, solids: list[Part], named: bool, inks: dict[str, int], member: int | None
+    shapes: list[list[Drawn]],
+    run: Trajectory,
+    solids: list[Part],
+    named: bool,
+    inks: dict[str, int],
+    member: int | None,
 ) -> Item:
     turns = np.stack([SO3._quaternion(_frames(run, part)) for part in solids], axis=1)
     data = {
@@ -101,7 +117,7 @@ def _solids(
         "inks": [inks[part.name] for part in solids],
         "member": member,
     }
-    return Item("bodies", data | as_data([shapes_of(part) for part in solids]))
+    return Item("bodies", data | as_data(shapes))
 
 
 def _frames(run: Trajectory, part: Part) -> np.ndarray:
@@ -126,7 +142,7 @@ def _ground(mechanism: Mechanism) -> list[Item]:
 
 def _marks(mechanism: Mechanism, run: Trajectory, member: int | None) -> list[Item]:
     """Where joints are."""
-    held = [joint for joint in mechanism.joints.values() if joint.kind in MARKED]
+    held = [joint for joint in mechanism.joints.values() if joint.kind in HOLDING]
     if not held:
         return []
     places = np.stack([JointView(run, joint).position for joint in held], axis=1)
@@ -152,6 +168,22 @@ def _links(mechanism: Mechanism, run: Trajectory, member: int | None) -> list[It
     return found
 
 
+def links_at(mechanism: Mechanism, run: Trajectory) -> list[tuple[np.ndarray, str]]:
+    """Ends, shape (2, 3), and looks of what links parts at the first state of a run.
+
+    Rods, springs and ropes, and lines from the centres of bodies to where joints hold them.
+    """
+    found = []
+    for item in _links(mechanism, run, None):
+        places = item.data["places"][0]
+        found += [(places[pair], item.data["look"]) for pair in item.data["pairs"]]
+    for part, at in grips(mechanism):
+        if part.name in mechanism.parts and part.shape is not POINT and not _node(part):
+            seen = PartView(run, part)
+            found.append((np.stack([seen.position[0], seen.place(at)[0]]), "rod"))
+    return found
+
+
 def _ends(run: Trajectory, a: Part, b: Part, at: np.ndarray) -> list[np.ndarray]:
     found = []
     for part, place in zip((a, b), at, strict=True):
@@ -162,18 +194,17 @@ def _ends(run: Trajectory, a: Part, b: Part, at: np.ndarray) -> list[np.ndarray]
     return found
 
 
-def _around(item: Item, mechanism: Mechanism) -> np.ndarray:
+def _around(item: Item, mechanism: Mechanism, shapes: list[list[Drawn]]) -> np.ndarray:
     """Places of an item, and for bodies the corners of the room that they need."""
     places = item.data["places"]
     if item.kind != "bodies":
         return places
     if item.data["inks"] == [None]:  # the ground
-        shapes = shapes_of(mechanism.ground)
-        low = high = np.array([shape.offset for shape in shapes])
-        room = np.array([shape.radius for shape in shapes])
+        still = shapes_of(mechanism.ground)
+        low = high = np.array([shape.offset for shape in still])
+        room = np.array([shape.radius for shape in still])
     else:
-        solids = [x for x in mechanism.parts.values() if x.shape.directors and not _node(x)]
-        room = np.array([max(shape.reach for shape in shapes_of(part)) for part in solids])
+        room = np.array([max(x.reach for x in own) for own in shapes])
         low, high = places.min(axis=0), places.max(axis=0)
     return np.stack([low - room[:, None], high + room[:, None]])
 

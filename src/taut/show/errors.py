@@ -102,16 +102,28 @@ def draw_books(axes: Axes, books: list[np.ndarray], run: Any) -> None:
         look = style.look(k)
         t, means = blocks(row, run)
         axes.plot(t, means, **look, lw=0.9, label="balance", **style.marks(len(t)))
-        value = dict(zip(BOOKS, row, strict=False))
-        ends += [value["error_min"], value["error_max"]]
-        axes.axhspan(*ends[-2:], color=look["color"], alpha=0.15, lw=0, label="_band")
+        ends += extremes(row)
+        for end in ends[-2:]:
+            axes.axhline(end, color=look["color"], lw=0.6, ls=(0, (3, 3)), label="_extreme")
     low, high = min(ends), max(ends)
     around_zero(axes, "$E - E_0 - W$", [np.array(ends)])
     room = 0.15 * (high - low) or 1e-16
     if np.isfinite(room):
         axes.set_ylim(low - room, high + room)
     over_time(axes, run)
-    style.title(axes, "energy − work", "shaded: all steps")
+    style.title(axes, "energy − work", "dashed: extremes of all steps")
+
+
+def extremes(books: np.ndarray) -> tuple[float, float]:
+    """The lowest and the highest balance of the energy of all steps."""
+    value = dict(zip(BOOKS, books, strict=False))
+    return float(value["error_min"]), float(value["error_max"])
+
+
+def all_steps(books: Sequence[np.ndarray]) -> str:
+    """The lowest and the highest of several, in words."""
+    ends = np.array([extremes(row) for row in books])
+    return f"all steps: {style.number(ends[:, 0].min())} … {style.number(ends[:, 1].max())}"
 
 
 def blocks(books: np.ndarray, run: Any) -> tuple[np.ndarray, np.ndarray]:

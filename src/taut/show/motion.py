@@ -13,7 +13,7 @@ from taut.march.trajectory import Trajectory
 from taut.model.drawing import Drawing
 from taut.show import bodies, style
 from taut.show.curves import law_changes
-from taut.show.errors import blocks, drift_line
+from taut.show.errors import all_steps, blocks, drift_line
 from taut.show.frames import part_of, rows_shown, shown_of
 from taut.show.geometry import down_of, drawing_of, points_of
 from taut.show.joint_forces import PEAK, USUAL, held_in, motions_in
@@ -233,7 +233,8 @@ def _balance(runs: list[Trajectory], numbers: list[int]) -> list[Panel]:
         (name, np.interp(times, t, y, right=np.nan) if len(t) else np.full(len(times), np.nan))
         for name, (t, y) in zip(names, found, strict=True)
     ]
-    return [Panel("energy − work", "E − E₀ − W", times, curves, note="over all steps")]
+    note = all_steps([r.ending.books[0] for r in runs])
+    return [Panel("energy − work", "E − E₀ − W", times, curves, note=note)]
 
 
 def _residuals(runs: list[Trajectory]) -> Panel:

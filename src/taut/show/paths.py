@@ -1,4 +1,7 @@
-"""The path panel: where points go, in the plane or in space, and what links them at the end."""
+"""The path panel: where points go, in the plane or in space, and what links them at the end.
+
+Of a mechanism also the shapes of its beams, and lines from the centres of bodies to their joints.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,12 @@ import numpy as np
 from matplotlib.patheffects import withStroke
 
 from taut.errors import InputError
+from taut.march.beam_parts import BeamView
 from taut.march.trajectory import Trajectory
 from taut.model.drawing import Drawing
 from taut.show import style
+from taut.show.bodies import links_at
+from taut.show.frames import part_of
 from taut.show.geometry import down_of, drawing_of, points_of
 from taut.show.motion import curve_places, places_of
 from taut.show.view import View, thinned
@@ -19,6 +25,9 @@ from taut.show.words import plain, symbol
 
 ZOOM = 0.4  # a path smaller than this part of the whole is shown alone
 LOOKS: dict[str, Any] = {"rod": "-", "spring": (0, (1.5, 1)), "line": (0, (4, 2))}
+RESTS = 1e-9  # of the picture: what moves less is at rest, but for rounding
+CLOSE = 0.02  # of the picture: points that are not farther from each other share a label
+SHAPES = 5  # of a beam of a mechanism, from the first to the last
 PATHS = 4  # points whose paths are drawn; a longer chain is shown by its shape
 
 
@@ -38,6 +47,8 @@ class Traced:
         Both ends of each link, shape (2, size), at the last state that is finite.
     curves : list of ndarray
         What stands in space.
+    beams : list of ndarray, shape (shapes, nodes, 3)
+        Beams of a mechanism at a few states, the last of them the last that is finite.
     labels : list of str
         Names of the axes.
     columns : set of int
@@ -50,6 +61,7 @@ class Traced:
     trails: list[int]
     links: list[tuple[np.ndarray, str]]
     curves: list[np.ndarray]
+    beams: list[np.ndarray]
     labels: list[str]
     columns: frozenset[int]
     down: str | None
@@ -92,20 +104,38 @@ def traced(run: Trajectory) -> Traced | None:
     if not moving:
         return None
     names = [drawing.names[k] for k in moving]
-    last = places[_last_row(places[:, moving].reshape(len(places), -1))]
-    index = {name: k for k, name in enumerate(drawing.names)}
+    row = _last_row(places[:, moving].reshape(len(places), -1))
     return Traced(
         names,
         [places[:, k] for k in moving],
         _trails(drawing, names),
-        [(last[[index[x.start], index[x.end]]], x.look) for x in drawing.links],
+        _links(drawing, places[row], run, row),
         [curve_places(c, run)[0, :, : drawing.dimension] for c in drawing.curves],
+        _beams(run, row),
         _labels(drawing, moving if run.system.mechanism is None else []),
         frozenset(i for i, s in enumerate(q) if any(s in symbols for symbols in used.values())),
         down_of(run.system, points_of(run.system), run.parameters)
         if drawing.down == "auto"
         else drawing.down,
     )
+
+
+def _links(
+    drawing: Drawing, places: np.ndarray, run: Trajectory, row: int
+) -> list[tuple[np.ndarray, str]]:
+    """Those of a drawing, or of a mechanism, at a state."""
+    if run.system.mechanism is not None:
+        return links_at(run.system.mechanism, part_of(run, np.array([row])))
+    index = {name: k for k, name in enumerate(drawing.names)}
+    return [(places[[index[x.start], index[x.end]]], x.look) for x in drawing.links]
+
+
+def _beams(run: Trajectory, row: int) -> list[np.ndarray]:
+    """The beams of a mechanism, from the start to a state."""
+    if run.system.mechanism is None:
+        return []
+    few = part_of(run, np.unique(np.linspace(0, row, SHAPES).astype(int)))
+    return [BeamView(few, beam).positions for beam in run.system.mechanism.beams.values()]
 
 
 def _trails(drawing: Drawing, names: list[str]) -> list[int]:
@@ -157,7 +187,8 @@ def draw(axes: Any, view: View) -> None:
                 "label": plain(f"path {one.names[point]}"),
             }
             path = one.paths[point]
-            scale = np.linalg.norm(np.nanmax(path, axis=0) - np.nanmin(path, axis=0)) or 1.0
+            extent = np.linalg.norm(np.nanmax(path, axis=0) - np.nanmin(path, axis=0))
+            scale = max(extent, RESTS * np.ptp(box, axis=0).max())
             notes.add(draw_line(axes, run.t, path, scale, look, points))
         _draw_shape(axes, one, box, light=several)
     _frame(axes, drawn[0], box, drawn[0].down if view.down == "auto" else view.down)
@@ -200,8 +231,13 @@ def draw_line(
 
 
 def _draw_shape(axes: Any, one: Traced, box: np.ndarray, light: bool) -> None:
-    """Rods and points at the last state, as far as they lie in the box."""
+    """Beams, rods and points at the last state, as far as they lie in the box."""
     at = one.last
+    for beam in one.beams:
+        for k, shape in enumerate(beam):
+            newest = k == len(beam) - 1
+            ink = {"color": style.INK if newest else style.FAINT, "lw": 1.1 if newest else 0.5}
+            axes.plot(*shape.T, **ink, alpha=0.6 if light else 1.0, zorder=3, label="_beam")
     for (start, end), look in one.links:
         cut = _inside(start, end, box)
         if cut is not None:
@@ -215,11 +251,19 @@ def _draw_shape(axes: Any, one: Traced, box: np.ndarray, light: bool) -> None:
         label="_points", alpha=0.6 if light else 1.0, ls="none",
     )  # fmt: skip
     if not light and 1 < len(at) <= PATHS:
-        for name, position in zip(one.names, at, strict=True):
+        for position, names in _named(one.names, at, CLOSE * np.ptp(box, axis=0).max()):
             axes.text(
-                *position, f"  {plain(name)}", fontsize=7, zorder=5, va="center",
+                *position, f"  {plain(names)}", fontsize=7, zorder=5, va="center",
                 path_effects=[withStroke(linewidth=1.5, foreground="white")],
             )  # fmt: skip
+
+
+def _named(names: list[str], at: np.ndarray, apart: float) -> list[tuple[np.ndarray, str]]:
+    """Places and what is written there; points that are less apart than that share a line."""
+    found: dict[tuple[float, ...], tuple[np.ndarray, list[str]]] = {}
+    for name, place in zip(names, at, strict=True):
+        found.setdefault(tuple(np.round(place / apart)), (place, []))[1].append(name)
+    return [(place, ", ".join(together)) for place, together in found.values()]
 
 
 def _inside(start: np.ndarray, end: np.ndarray, box: np.ndarray) -> np.ndarray | None:
@@ -240,7 +284,7 @@ def _box(drawn: list[Traced]) -> np.ndarray:
     corners = [
         corner
         for one in drawn
-        for path in one.paths
+        for path in [*one.paths, *(beam.reshape(-1, 3) for beam in one.beams)]
         for corner in (np.nanmin(path, axis=0), np.nanmax(path, axis=0))
     ]
     ends = [end for one in drawn for ends, _ in one.links for end in ends]
@@ -259,7 +303,8 @@ def _box(drawn: list[Traced]) -> np.ndarray:
 
 def _frame(axes: Any, one: Traced, box: np.ndarray, down: str | None) -> None:
     for k, (letter, label) in enumerate(zip("xyz", one.labels, strict=False)):
-        getattr(axes, f"set_{letter}label")(label, labelpad=-2 if one.size == 3 else 2)
+        pad = 2 if one.size == 2 else 0 if letter == "z" else -2
+        getattr(axes, f"set_{letter}label")(label, labelpad=pad)
         getattr(axes, f"set_{letter}lim")(*box[:, k])
         getattr(axes, f"{letter}axis").set_major_locator(style.ticks(5))
     if one.size == 3:

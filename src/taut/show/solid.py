@@ -18,6 +18,7 @@ ALONG = 80  # pieces of a beam that are drawn
 AROUND = 10  # corners of a round section
 ROUND = 16  # corners of a round body
 STEEL = "#8c97a3"  # as in viewer.js
+CLEAR = 0.25  # how much is seen of what is clear, as in viewer.js
 
 
 class Solid:
@@ -90,7 +91,9 @@ class Bodies:
         many = [len(x) for x in shapes]
         self.owner = np.repeat(data["owners"], many)
         self.local = np.concatenate(shapes)
-        self.inks = np.repeat([to_rgba(_ink(data, k)) for k in range(len(shapes))], many, axis=0)
+        clear = data.get("clear", [False] * len(shapes))
+        inks = [to_rgba(_ink(data, k), CLEAR if x else None) for k, x in enumerate(clear)]
+        self.inks = np.repeat(inks, many, axis=0)
 
     def faces(self, at: tuple[int, float]) -> tuple[np.ndarray, np.ndarray]:
         """Corners, shape (faces, 4, 3), and colours, shape (faces, 4), of all faces."""

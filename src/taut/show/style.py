@@ -322,4 +322,5 @@ def space(axes: Any) -> None:
         axis._axinfo["grid"].update(color=PALE, linewidth=0.4)
         axis.line.set_linewidth(0.6)
         axis.set_tick_params(pad=-2 if axis is not axes.zaxis else 1)
+    axes.zaxis.set_rotate_label(False)
     axes.set_box_aspect((1, 1, 1), zoom=0.88)

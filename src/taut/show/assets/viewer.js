@@ -21,6 +21,9 @@ const tautViews = [];
   const TRAILS = { none: 0, short: 1.2, long: 8, all: Infinity };  // seconds of playing
   const DENSE = 0.4, BAND = "70";  // turns for each point across, and how a band is seen through
   const ZOOM = 2;  // what a press of + does to the time that curves show
+  // Where a label may be: (right or left, below or above), the best first.
+  const AROUND = [[1, -1], [1, 0], [1, 1], [-1, -1], [-1, 0], [-1, 1], [0, -1], [0, 1]];
+  const CLEAR = 0.25;  // how much is seen of what is clear
   const SPEEDS = [0.1, 0.2, 0.5, 1, 2, 5, 10];  // times the speed that the scene proposes
 
   // ---- data ------------------------------------------------------------------------------------
@@ -92,8 +95,9 @@ const tautViews = [];
 
   // ---- painters: one for each kind of item, (item, stage) → update(at) -------------------------
 
-  function solid(colour) {
-    return new MeshStandardMaterial({ color: colour, roughness: 0.55, metalness: 0.05 });
+  function solid(colour, clear = false) {
+    return new MeshStandardMaterial({ color: colour, roughness: 0.55, metalness: 0.05,
+      transparent: clear, opacity: clear ? CLEAR : 1, depthWrite: !clear });
   }
 
   function line(positions, width, colour, stage) {
@@ -207,6 +211,8 @@ const tautViews = [];
         made.material.vertexColors = true;
         made.geometry.setColors(new Float32Array(6 * SEGMENTS));
         made.geometry.instanceCount = 0;
+        made.renderOrder = -1;  // under all that is solid: a trail fades into the paper
+        made.material.depthTest = made.material.depthWrite = false;
         const own = item.inks ? item.inks[number] : item.member !== null ? item.member : number;
         return { k, made, ink: new Color(COLOURS[own % COLOURS.length]) };
       });
@@ -269,10 +275,12 @@ const tautViews = [];
         stage.scene.add(mesh);
         return { chosen: [k], put: (slot, m) => mesh.matrix.copy(m), done: () => {} };
       };
-      const groups = Object.keys(shapes).flatMap((look) => {
-        const chosen = item.looks.flatMap((x, k) => (x === look ? [k] : []));
+      const isClear = (k) => Boolean(item.clear && item.clear[k]);
+      const kinds = Object.keys(shapes).flatMap((look) => [[look, false], [look, true]]);
+      const groups = kinds.flatMap(([look, clear]) => {
+        const chosen = item.looks.flatMap((x, k) => (x === look && isClear(k) === clear ? [k] : []));
         if (!chosen.length) return [];
-        const mesh = new InstancedMesh(shapes[look](), solid("#ffffff"), chosen.length);
+        const mesh = new InstancedMesh(shapes[look](), solid("#ffffff", clear), chosen.length);
         mesh.frustumCulled = false;
         chosen.forEach((k, slot) => mesh.setColorAt(slot, new Color(colour(k))));
         stage.scene.add(mesh);
@@ -600,7 +608,7 @@ const tautViews = [];
       const [a, b] = span(this.right), [c, d] = span(across);
       for (let i = a; i <= b; i++) { put(i, c); put(i, d); }
       for (let j = c; j <= d; j++) { put(a, j); put(b, j); }
-      line(positions, 1, PALE, this);
+      line(positions, 1, PALE, this).renderOrder = -2;
       this.overlay.append(element("div", "scale", `grid ${number(step)}`));
       this.triad = element("canvas", "triad");
       this.overlay.append(this.triad);
@@ -609,7 +617,38 @@ const tautViews = [];
     label(name, source, k) {
       const made = element("span", "label", name);
       this.overlay.append(made);
-      this.labels.push({ made, source, k });
+      this.labels.push({ made, source, k, way: 0 });
+    }
+
+    // Each beside its place, where it is in the picture and on no other one; where it was if it can.
+    placeLabels(at) {
+      const p = new Vector3();
+      const taken = [...this.overlay.children].filter((x) => x.className !== "label").map((x) => {
+        const [left, top] = [x.offsetLeft, x.offsetTop];
+        return [left, top, left + x.offsetWidth, top + x.offsetHeight];
+      });
+      const free = ([a, b, c, d]) => a >= 0 && b >= 0 && c <= this.width && d <= this.height
+        && taken.every(([e, f, g, h]) => a >= g || c <= e || b >= h || d <= f);
+      for (const label of this.labels) {
+        const { made, source, k } = label;
+        if (!label.wide) Object.assign(label, { wide: made.offsetWidth, tall: made.offsetHeight });
+        const { wide, tall } = label;
+        source.place(k, at, p).project(this.camera);
+        const x = ((p.x + 1) / 2) * this.width, y = ((1 - p.y) / 2) * this.height;
+        const room = (way) => {
+          const [across, down] = AROUND[way];
+          const left = x + (across > 0 ? 9 : across < 0 ? -9 - wide : -wide / 2);
+          const top = y + (down > 0 ? 4 : down < 0 ? -3 - tall : -tall / 2);
+          return [left, top, left + wide, top + tall];
+        };
+        const way = [label.way, ...AROUND.keys()].find((n) => free(room(n)));
+        made.style.visibility = way === undefined ? "hidden" : "visible";
+        if (way === undefined) continue;
+        label.way = way;
+        const found = room(way);
+        taken.push(found);
+        made.style.transform = `translate(${found[0]}px, ${found[1]}px)`;
+      }
     }
 
     bar(top) {
@@ -629,12 +668,7 @@ const tautViews = [];
         .addScaledVector(this.up, 0.7 * this.size).addScaledVector(this.right, 0.5 * this.size);
       this.light.target.position.copy(this.controls.target);
       this.renderer.render(this.scene, this.camera);
-      const p = new Vector3();
-      for (const { made, source, k } of this.labels) {
-        source.place(k, at, p).project(this.camera);
-        const x = ((p.x + 1) / 2) * this.width, y = ((1 - p.y) / 2) * this.height;
-        made.style.transform = `translate(${x + 9}px, ${y - 20}px)`;
-      }
+      this.placeLabels(at);
       this.drawTriad();
     }
 
@@ -718,7 +752,7 @@ const tautViews = [];
         return {
           label: name, stroke: () => (this.dense[k] ? colour + BAND : colour), width: 1.25,
           dash: panel.dashed[k] ? [6, 4] : own >= COLOURS.length ? [2 + 2 * (own / COLOURS.length | 0), 3] : undefined,
-          points: { show: many <= 40 }, value: (_, x) => (x === null ? "–" : number(x)),
+          points: { show: many <= 40 }, value: () => number(this.valueAt(rows[k], panel.log)),
         };
       });
       const axis = { stroke: "#454c54", font: "11px system-ui, sans-serif", grid: { stroke: "#eef0f2", width: 1 }, ticks: { stroke: "#cdd2d8", width: 1, size: 4 } };
@@ -736,7 +770,7 @@ const tautViews = [];
               ? (x > 0 && Math.abs(Math.log10(x) - Math.round(Math.log10(x))) < 1e-6 ? x.toExponential(0).replace("-", "−").replace("e+", "e") : "")
               : number(x)) },
         ],
-        series: [{ label: "t", value: (_, x) => (x === null ? "–" : number(x)) }, ...series],
+        series: [{ label: "t", value: () => number(view.time) }, ...series],
         cursor: { drag: { x: false, y: false, setScale: false }, bind: { dblclick: () => null },
           y: false, points: { size: 5 } },
       }, [Array.from(this.t), ...rows], this.holder);
@@ -779,9 +813,17 @@ const tautViews = [];
       const x = this.plot.valToPos(time, "x"), width = this.plot.over.clientWidth;
       this.cursor.hidden = x < -1 || x > width + 1;
       this.cursor.style.transform = `translateX(${x.toFixed(2)}px)`;
-      if (this.plot.cursor.left === undefined || this.plot.cursor.left < 0) {
-        this.plot.setLegend({ idx: moment(this.t, time).frame }, false);
-      }
+      this.plot.setLegend({ idx: 0 }, false);
+    }
+
+    // Of a curve at the time of the animation.  A sample on a logarithmic axis is the largest since
+    // the one before it.
+    valueAt(row, log) {
+      const { frame, share } = moment(this.t, this.view.time);
+      if (share === 0) return row[frame] ?? NaN;
+      if (log) return row[frame + 1] ?? NaN;
+      return row[frame] === null || row[frame + 1] === null ? NaN
+        : row[frame] + share * (row[frame + 1] - row[frame]);
     }
   }
 
@@ -933,8 +975,14 @@ const tautViews = [];
       });
       this.clock = element("output", "clock");
       const base = this.speed;
-      bar.append(
-        this.button, this.scrubber, this.clock,
+      const group = (...parts) => {  // what stays in one line
+        const made = element("span", "group");
+        made.append(...parts);
+        bar.append(made);
+        return made;
+      };
+      bar.append(this.button, this.scrubber, this.clock);
+      const choices = group(
         choice("speed", SPEEDS.map((k) => [`${number(+(k * base).toPrecision(3))}×`, k]), 1, (value) => {
           this.speed = Number(value) * base;
           if (this.stage) this.stage.speed = this.speed;
@@ -944,13 +992,13 @@ const tautViews = [];
       if (this.stage && this.stage.items.some((item) => item.kind === "trails")) {
         const given = this.stage.trail, names = Object.entries(TRAILS);
         if (!names.some(([, seconds]) => seconds === given)) names.push([`${number(given)} s`, given]);
-        bar.append(choice("trail", names, given, (value) => {
+        choices.append(choice("trail", names, given, (value) => {
           this.stage.trail = Number(value);
           this.stale = true;
         }));
       }
       if (this.stage) {
-        bar.append(
+        group(
           button("reset", "the first view", () => { this.stage.home(); this.stale = true; }),
           button("picture", "save the picture", () => this.save()),
           button("full screen", "full screen", () => this.root.requestFullscreen && this.root.requestFullscreen()),
