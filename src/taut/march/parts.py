@@ -162,7 +162,7 @@ class PartView:
 
     def place(self, at: Any) -> np.ndarray:
         """Where a place of the part is, which is given in space at the start, shape (N, 3)."""
-        given = self.part.on(at, f"a place of {self.part.name}")
+        given = self.part.on(at, f"part {self.part.name}")
         if self.part.shape is POINT:
             return self.position
         if self.part.shape is ROD:
@@ -171,7 +171,7 @@ class PartView:
 
     def place_velocity(self, at: Any) -> np.ndarray:
         """How a place of the part moves, which is given in space at the start, shape (N, 3)."""
-        given = self.part.on(at, f"a place of {self.part.name}")
+        given = self.part.on(at, f"part {self.part.name}")
         if self.part.shape is POINT:
             return self.velocity
         if self.part.shape is ROD:
@@ -353,7 +353,7 @@ class JointView:
         if part.shape.size == 0:
             return np.zeros((*self.run.q.shape[:-1], 3))
         rates = PartView(self.run, part)._frames(self.run.v, self.run.q)
-        return np.einsum("...ij,j->...i", rates, part.along(direction, "a direction"))
+        return np.einsum("...ij,j->...i", rates, part.along(direction, f"part {part.name}"))
 
     def _moved(self, part: Part, at: np.ndarray) -> np.ndarray:
         """The velocity of a place of a part."""
@@ -374,7 +374,7 @@ class JointView:
         """Where a direction of a part points, which is given in space at the start."""
         if part.shape.size == 0:
             return np.broadcast_to(direction, (*self.run.q.shape[:-1], 3))
-        given = part.along(direction, "a direction")
+        given = part.along(direction, f"part {part.name}")
         if part.shape is ROD:
             return given[0] * PartView(self.run, part).axis
         return np.einsum("...ij,j->...i", PartView(self.run, part).directors, given)

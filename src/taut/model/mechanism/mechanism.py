@@ -59,10 +59,10 @@ class Mechanism(Flexible, Marked):
 
     @recorded
     def point(
-        self, name: str, *, mass: float, at: Any, velocity: Any = (0.0, 0.0, 0.0), **looks: Any
+        self, name: str, *, mass: float, at: Any, velocity: Any = (0.0, 0.0, 0.0)
     ) -> Part:
         """A point mass."""
-        return self._added(parts.point(self._new(name), mass, at, velocity), looks)
+        return self._added(parts.point(self._new(name), mass, at, velocity), {})
 
     @recorded
     def body(
