@@ -31,6 +31,7 @@ SAID = {
     "equation": ("surface", "curve"),
     "length": ("ends",),
     "line": ("along",),
+    "name": ("coordinates", "variables"),
     "nothing": ("damping", "stiffness"),
     "place": ("at", "ends"),
     "potential": ("energy",),
