@@ -19,14 +19,15 @@ from taut.model.mechanism.shapes import PLATE, POINT, ROD
 
 if TYPE_CHECKING:
     from taut.march.beam_parts import BeamView
+    from taut.march.force_parts import ForceView
     from taut.march.trajectory import Trajectory
     from taut.model.mechanism.frames import Frame
     from taut.model.mechanism.joints import Joint
     from taut.model.mechanism.parts import Part
 
 
-def view(run: Trajectory, name: str) -> PartView | BeamView | JointView | FrameView:
-    """The part, beam, joint or frame of this name in a run."""
+def view(run: Trajectory, name: str) -> PartView | BeamView | JointView | FrameView | ForceView:
+    """The part, beam, joint, frame or force of this name in a run."""
     mechanism = run.system.mechanism
     if mechanism is None:
         raise TypeError("only runs of a taut.Mechanism have parts by name; slice run.q[:, i]")
@@ -41,8 +42,13 @@ def view(run: Trajectory, name: str) -> PartView | BeamView | JointView | FrameV
         return JointView(run, mechanism.joints[name])
     if name in mechanism.frames:
         return FrameView(run, mechanism.frames[name])
-    known = {*mechanism.beams, *mechanism.parts, *mechanism.joints, *mechanism.frames}
-    raise UnknownName("part, joint or frame", name, known)
+    if name in mechanism.forces:
+        from taut.march.force_parts import force_view
+
+        return force_view(run, mechanism.forces[name])
+    groups = (mechanism.beams, mechanism.parts, mechanism.joints, mechanism.frames)
+    known = {x for group in (*groups, mechanism.forces) for x in group}
+    raise UnknownName("part, joint, force or frame", name, known)
 
 
 @dataclass(frozen=True)
