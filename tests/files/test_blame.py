@@ -115,8 +115,8 @@ HOSTILE = [
     "0", "-1", "0.6", "[0, 0, 0]", "[0, 0, -1]", "[1, 1, 5]", "[0, 0.5, 0]",
     "[1, 1, 1, 1]", "[0, 0, 0, 0]", "[0, 0, 0, 0, 0, 0]", "[-1, 1, 1, 1, 1, 1]", "[[1, 0, 0]]",
     "[[1, 0, 0], [1, 0, 0]]", "[[0, 0, 0], [0, 0, 0]]", "[[1, 1, 0], [0, 1, 0], [0, 0, 1]]",
-    '"none of them"', '"x_a_dot"', '"ground"', '"mass"', '"needle"', '"a"', '"rail"', '"tube"', '["ground", "ground"]',
-    '["mass", "needle"]',
+    '"none of them"', '"x_a_dot"', '"ground"', '"mass"', '"needle"', '"a"', '"rail"', '"tube"',
+    '["ground", "ground"]', '["mass", "needle"]',
     '{ kind = "circle", radius = -1 }', '{ kind = "tube", outer = 1, inner = 2 }',
 ]  # fmt: skip
 

@@ -41,9 +41,9 @@ def apart():
 def hinged():
     m = two()
     m.revolute("joint", "a", "b", at=(0.5, 0, 0), axis=(0, 0, 1))
-    m.torsion("coil", "joint", stiffness=3, angle=0.4, damping=0.3)
+    m.torsion("coil", "joint", stiffness=3, angle=0.4)
     m.motor("motor", "joint", 0.5 + taut.t)
-    m.motor("law", "joint", law=lambda x, rate: 0.4 - 3 * x - rate)
+    m.motor("law", "joint", law=lambda x, rate: 0.4 - rate)
     m.motor("controlled", "joint", lambda t, state: 0.4 + t)
     return m, dict.fromkeys(m.forces, (0.5, 0, 0)), ("motor", "law", "controlled")
 

@@ -58,9 +58,7 @@ class Mechanism(Flexible, Marked):
     # ---- parts -------------------------------------------------------------------------------
 
     @recorded
-    def point(
-        self, name: str, *, mass: float, at: Any, velocity: Any = (0.0, 0.0, 0.0)
-    ) -> Part:
+    def point(self, name: str, *, mass: float, at: Any, velocity: Any = (0.0, 0.0, 0.0)) -> Part:
         """A point mass."""
         return self._added(parts.point(self._new(name), mass, at, velocity), {})
 

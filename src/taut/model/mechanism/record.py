@@ -104,7 +104,7 @@ def _check_call(verb: str, signature: inspect.Signature, given: tuple, options: 
         remedy = f"did you mean {close}=…?" if close else None
     elif many > 0 and not some:
         what = f"takes {len(first)} without a name, not {len(given)}"
-        remedy = f"name the others: {', '.join(f'{x}=…' for x in missing or names[len(first):])}"
+        remedy = f"name the others: {', '.join(f'{x}=…' for x in missing or names[len(first) :])}"
     elif twice:
         what, remedy = f"is given {twice[0]} twice", "leave one of them out"
     elif missing:
