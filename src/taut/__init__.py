@@ -151,9 +151,9 @@ __all__ = [
     "Projected", "Rattle", "Rectangle", "Scheme", "Section", "Square", "States", "StepError",
     "Symmetries", "SymplecticEuler", "SymplecticRK", "System", "TautError", "Term", "TimeElement",
     "Trajectory", "Tube", "Uncontrolled", "UnknownName", "UnknownVerb", "Unsimulated",
-    "UnstableStep", "Variational", "__version__", "absorbed", "casimirs", "compare", "conserved", "coordinates",
-    "equilibrium", "hojman", "lie_symmetries", "load", "modes", "momenta", "noether", "register",
-    "rotation", "s", "simulate", "special_values", "t", "urdf", "velocities",
+    "UnstableStep", "Variational", "__version__", "absorbed", "casimirs", "compare", "conserved",
+    "coordinates", "equilibrium", "hojman", "lie_symmetries", "load", "modes", "momenta", "noether",
+    "register", "rotation", "s", "simulate", "special_values", "t", "urdf", "velocities",
 ]  # fmt: skip
 
 
