@@ -25,7 +25,7 @@ MODEL = {
         "length": "1.0", "section": '{ kind = "circle", radius = 0.01 }', "density": "1000",
         "young": "2e8", "poisson": "0.3", "nodes": "3", "at": "[30, 0, 0]", "frame": "[1, 0, 0]",
         "curvature": "[0, 0, 0]", "damping": "0.1", "velocity": "[0, 0, 0]",
-        "angular_velocity": "[0, 0, 0]",
+        "angular_velocity": "[[0, 0, 0], [0, 0, 0], [0, 0, 0]]",
     },
     "beams.bar": {
         "length": "1.0", "inertia": "[1, 2, 1, 3, 3, 3]", "stiffness": "[1, 1, 1, 1, 1, 1]",

@@ -7,6 +7,7 @@ import sympy as sp
 import taut
 
 BAR = {"mass": 1.5, "inertia": (0.1, 0.13, 0.07)}
+LUMP = {"mass": 1.5, "inertia": ((0.1, 0.02, 0), (0.02, 0.13, 0.01), (0, 0.01, 0.07))}
 STEP = 1e-3
 
 
@@ -14,7 +15,7 @@ def two():
     """Two bodies that fly and turn freely."""
     m = taut.Mechanism()
     m.body("a", **BAR, at=(0, 0, 0), velocity=(0.1, 0, 0.2), angular_velocity=(0.3, 0.5, -0.2))
-    m.body("b", **BAR, at=(1, 0.2, 0), velocity=(0, 0.3, 0), angular_velocity=(0.1, -0.6, 0.4))
+    m.body("b", **LUMP, at=(1, 0.2, 0), velocity=(0, 0.3, 0), angular_velocity=(0.1, -0.6, 0.4))
     return m
 
 
