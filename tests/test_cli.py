@@ -555,7 +555,7 @@ class TestMechanismFiles:
         assert rows["energy"] == "5.5125 at the start"  # 2.8125 + 0.45 + 2.25
         assert "momentum z" not in rows
         assert text.startswith(
-            "Two that hang together\nMechanism: 2 parts, 1 joint, 0 forces: 4 laws"
+            "Two that hang together\nMechanism: 1 point, 1 body, 1 joint, 0 forces: 4 laws"
         )
         assert "not searched for" in text
         assert max(map(len, text.splitlines())) <= 100

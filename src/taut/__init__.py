@@ -23,6 +23,7 @@ from taut.errors import (
     TautError,
     Uncontrolled,
     UnknownName,
+    UnknownVerb,
     Unsimulated,
     UnstableStep,
 )
@@ -149,10 +150,10 @@ __all__ = [
     "Method", "Model", "ModelError", "Modes", "NoEquilibrium", "Poisson", "PreciseElement",
     "Projected", "Rattle", "Rectangle", "Scheme", "Section", "Square", "States", "StepError",
     "Symmetries", "SymplecticEuler", "SymplecticRK", "System", "TautError", "Term", "TimeElement",
-    "Trajectory", "Tube", "Uncontrolled", "UnknownName", "Unsimulated", "UnstableStep",
-    "Variational", "__version__", "absorbed", "casimirs", "compare", "conserved", "coordinates",
-    "equilibrium", "hojman", "lie_symmetries", "load", "modes", "momenta", "noether", "register",
-    "rotation", "s", "simulate", "special_values", "t", "urdf", "velocities",
+    "Trajectory", "Tube", "Uncontrolled", "UnknownName", "UnknownVerb", "Unsimulated",
+    "UnstableStep", "Variational", "__version__", "absorbed", "casimirs", "compare", "conserved",
+    "coordinates", "equilibrium", "hojman", "lie_symmetries", "load", "modes", "momenta", "noether",
+    "register", "rotation", "s", "simulate", "special_values", "t", "urdf", "velocities",
 ]  # fmt: skip
 
 

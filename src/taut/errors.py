@@ -4,6 +4,7 @@ TautError
 ├── ModelError            a system that cannot be built: shapes, symbols, mass, expressions
 ├── InputError            a call that cannot be carried out: step, duration, names, values
 │   └── UnknownName       a name that does not exist (the known ones are listed)
+│       └── UnknownVerb   one that an object is asked for (also an AttributeError)
 ├── ConstraintError       constraints that cannot hold together, or a singular configuration
 ├── InconsistentStart     a start off the constraints (carries the nearest state on them)
 ├── StepError             a step that could not be made: Newton, singular matrix, blow-up
@@ -27,6 +28,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
+
+
+# What others call it, for those who come from elsewhere.
+ELSEWHERE = {
+    "hinge": "revolute", "pin": "revolute", "pivot": "revolute", "bearing": "revolute",
+    "ball": "spherical", "socket": "spherical", "ball_joint": "spherical", "sphere": "ball",
+    "slider": "prismatic", "slide": "prismatic", "translational": "prismatic", "rail": "prismatic",
+    "weld": "fixed", "clamp": "fixed", "rigid": "fixed", "lock": "fixed",
+    "cardan": "universal", "hooke": "universal", "u_joint": "universal",
+    "link": "rod", "bar": "rod", "distance": "rod", "wheel": "rolling", "belt": "gear",
+    "dashpot": "damper", "shock": "damper", "cable": "rope", "string": "rope", "tendon": "rope",
+    "actuator": "motor", "rotational_spring": "torsion", "torsion_spring": "torsion",
+    "mass": "point", "particle": "point", "marker": "frame",
+}  # fmt: skip
 
 
 class TautError(Exception):
@@ -80,15 +95,27 @@ class UnknownName(InputError):
         self, kind: str, name: object, known: Iterable[str], remedy: str | None = None
     ) -> None:
         known = sorted(known)
-        close = get_close_matches(str(name), known, n=1) or [
-            x for x in known if x.lower() == str(name).lower()
-        ]
+        close = close_to(str(name), known)
         super().__init__(
             f"there is no {kind} called {name!r}",
             expected="one of " + ", ".join(known) if known else f"no {kind}: there are none",
             received=repr(name),
-            remedy=remedy or (f"did you mean {close[0]!r}?" if close else None),
+            remedy=remedy or (f"did you mean {close!r}?" if close else None),
         )
+
+
+class UnknownVerb(UnknownName, AttributeError):
+    """An attribute that does not exist."""
+
+
+def close_to(name: str, known: Iterable[str]) -> str:
+    """The known name that was probably meant, if there is one."""
+    known = list(known)
+    usual = ELSEWHERE.get(name.lower().replace("-", "_").replace(" ", "_"))
+    if usual in known:
+        return usual
+    same = [x for x in known if x.lower() == name.lower()]
+    return next(iter(get_close_matches(name, known, n=1) or same), "")
 
 
 def number(what: str, value: Any, expected: str = "a finite number") -> float:

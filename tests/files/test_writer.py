@@ -269,8 +269,10 @@ def test_what_cannot_be_written_says_so():
     with pytest.raises(FileError, match="written"):
         _ = taut.Model(taut.System([x], mass=1, potential=sp.erf(x))).text
     m = taut.Mechanism()
-    m.point("a", mass=1, at=(0, 0, 0), weight="heavy")
-    with pytest.raises(FileError, match="weight cannot be written"):
+    corners = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    mesh = (corners, [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]])
+    m.body("a", mass=1, inertia=(1, 1, 1), at=(0, 0, 0), mesh=mesh)
+    with pytest.raises(FileError, match="mesh cannot be written"):
         _ = taut.Model(m).text
     m = taut.Mechanism()
     m.force(m.point("a", mass=1, at=(0, 0, 0)), lambda t, state: (0, 0, 1))

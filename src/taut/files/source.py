@@ -24,6 +24,19 @@ WORDS = {
     list: "a list",
     dict: "a table",
 }
+# Keys that messages have other words for.
+SAID = {
+    "axis": ("axes", "normal"),
+    "direction": ("axis", "axes", "normal", "frame"),
+    "equation": ("surface", "curve"),
+    "length": ("ends",),
+    "line": ("along",),
+    "name": ("coordinates", "variables"),
+    "nothing": ("damping", "stiffness"),
+    "place": ("at", "ends"),
+    "potential": ("energy",),
+    "quaternion": ("rotation",),
+}
 
 
 class Node:
@@ -147,12 +160,21 @@ class Node:
             ) from error
 
     def _guilty(self, said: str) -> Node:
-        """What a message names first, if it names something of this table."""
-        if isinstance(self.data, dict):
-            for word in re.findall(r"\w+", said):
-                for key in (word, f"{word}s"):  # constraint a is in constraints
-                    if key in self.data:
-                        return self[key]._guilty(said)
+        """What a message names first, if it names something of this table: a key, or its value."""
+        if not isinstance(self.data, dict):
+            return self
+        words = re.findall(r"\w+", said)
+        for word, after in zip(words, [*words[1:], ""], strict=True):
+            low = word.lower()
+            # "angular velocity", "Young's modulus"; constraint a is in constraints
+            for key in (f"{word}_{after}", word, low, f"{word}s", *SAID.get(low, ())):
+                if key in self.data:
+                    return self[key]._guilty(said)
+        for key, value in self.data.items():
+            for name in value if isinstance(value, list) else [value]:
+                named = isinstance(name, str) and key != "kind"
+                if named and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", said):
+                    return self[key]
         return self
 
 

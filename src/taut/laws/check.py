@@ -25,7 +25,7 @@ from taut.laws.proof import TooLarge, rate
 from taut.laws.rates import Jet
 from taut.laws.ring import exact, tidy
 from taut.laws.symmetry import kind_of, symmetry_of
-from taut.model import Flow, System, t
+from taut.model import Flow, Mechanism, System, t
 
 LARGEST = 40  # coordinates
 COLUMNS = 300  # monomials of a rate that is shown
@@ -44,6 +44,18 @@ def read(model: System | Flow, expression: Any) -> sp.Expr:
             slopes = [model.energy_function.diff(x) for x in others]
             e = e.xreplace(dict(zip(rates, slopes, strict=True)))
     return tidy(e)
+
+
+def model_of(given: Any, what: str) -> System | Flow:
+    """The system or the flow whose laws or symmetries are asked for; a mechanism has a system."""
+    model = given.system() if isinstance(given, Mechanism) else given
+    if not isinstance(model, System | Flow):
+        raise InputError(
+            f"{what} are found for systems",
+            expected="a taut.System, Mechanism or Flow",
+            received=type(given).__name__,
+        )
+    return small_enough(model)
 
 
 def small_enough(model: Any) -> Any:

@@ -23,15 +23,14 @@ import sympy as sp
 from sympy.polys.matrices import DomainMatrix
 
 from taut.errors import InputError
-from taut.laws.check import checked
+from taut.laws.check import checked, model_of
 from taut.laws.dynamics import Dynamics
 from taut.laws.find import Finder, whole
 from taut.laws.law import Law
-from taut.laws.lie import is_model
 from taut.laws.normal import Normal
 from taut.laws.proof import TooLarge, _determinant
 from taut.laws.symmetry import tidied
-from taut.model import Flow, System, t
+from taut.model import Flow, Mechanism, System, t
 from taut.text import aligned
 
 LARGE = 3000  # terms of a minor of an extactic determinant
@@ -204,12 +203,12 @@ def _factors(polynomial) -> list:
     return [f for f, _ in polynomial.factor()[1]] if polynomial != 0 else []
 
 
-def darboux(model: System | Flow, *, degree: int = 2) -> DarbouxPolynomials:
+def darboux(model: System | Mechanism | Flow, *, degree: int = 2) -> DarbouxPolynomials:
     """Darboux polynomials of a model with rational rates, and laws made of them.
 
     Parameters
     ----------
-    model : System or Flow
+    model : System, Mechanism or Flow
         Without constraints; systems are taken with their accelerations.
     degree : int
         Up to which they are sought in the state (and in t, if it occurs).
@@ -227,7 +226,7 @@ def darboux(model: System | Flow, *, degree: int = 2) -> DarbouxPolynomials:
       x**2 + x_dot    -x
     conserved: (x**2 + 2*x_dot)/(x**2 + x_dot)**2
     """
-    model = is_model(model)
+    model = model_of(model, "Darboux polynomials")
     degree = whole("degree", degree, 1)
     s = Surfaces(model)
     pairs = s.found(degree)

@@ -13,7 +13,7 @@ import numpy as np
 import sympy as sp
 
 from taut.errors import InputError, listed, number
-from taut.laws.check import checked, controls_of, gradient_ranks, small_enough, with_values
+from taut.laws.check import checked, controls_of, gradient_ranks, model_of, with_values
 from taut.laws.complete import Counted, counted, statement
 from taut.laws.decay import decaying, rate_of
 from taut.laws.dynamics import Dynamics, Moving
@@ -28,7 +28,7 @@ from taut.laws.recover import coefficients, plain
 from taut.laws.ring import Ring, Tangled, tidy
 from taut.laws.search import SPARE, Ansatz, Search
 from taut.laws.symmetry import kind_of, symmetry_of, tidied
-from taut.model import Flow, System, t
+from taut.model import Flow, Mechanism, System, t
 from taut.progress import Progress
 
 MOST = 4000  # columns at all
@@ -384,7 +384,7 @@ def whole(what: str, value: Any, least: int) -> int:
 
 @overload
 def conserved(
-    model: System | Flow,
+    model: System | Mechanism | Flow,
     *,
     degree: int | None = None,
     time: int = 2,
@@ -397,11 +397,11 @@ def conserved(
 
 
 @overload
-def conserved(model: System | Flow, *, proposed: Any) -> Law: ...
+def conserved(model: System | Mechanism | Flow, *, proposed: Any) -> Law: ...
 
 
 def conserved(
-    model: System | Flow,
+    model: System | Mechanism | Flow,
     *,
     degree: int | None = None,
     time: int = 2,
@@ -415,7 +415,7 @@ def conserved(
 
     Parameters
     ----------
-    model : System or Flow
+    model : System, Mechanism or Flow
         Its parameters stay symbols: the laws hold for all their values but special ones, which
         `special_values` looks for.
     degree : int, optional
@@ -458,12 +458,7 @@ def conserved(
     complete: every law without t of degree ≤ 2 in the velocities, with any smooth coefficients (jet
     bound 6 = 6 found); locally every law without t is a function of these, 3 of them independent
     """
-    if not isinstance(model, System | Flow):
-        raise InputError(
-            "laws are found for systems", expected="a taut.System or a taut.Flow",
-            received=type(model).__name__,
-        )  # fmt: skip
-    small_enough(model)
+    model = model_of(model, "laws")
     if proposed is not None:
         return checked(model, proposed)
     degree = None if degree is None else whole("degree", degree, 1)

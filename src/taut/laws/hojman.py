@@ -31,14 +31,23 @@ import numpy as np
 import sympy as sp
 
 from taut.errors import InputError, listed
-from taut.laws.check import NORMAL_FORM, _proved, gradient_ranks, points_of, read, said, settings
+from taut.laws.check import (
+    NORMAL_FORM,
+    _proved,
+    gradient_ranks,
+    model_of,
+    points_of,
+    read,
+    said,
+    settings,
+)
 from taut.laws.darboux import darboux
 from taut.laws.dynamics import Dynamics
 from taut.laws.field import WORD
 from taut.laws.find import COLUMNS, Finder, conserved
 from taut.laws.generators import generators
 from taut.laws.law import Law, Laws
-from taut.laws.lie import _checked as checked_symmetry, is_model, lie_symmetries
+from taut.laws.lie import _checked as checked_symmetry, lie_symmetries
 from taut.laws.linear import Linear, Part
 from taut.laws.normal import Normal, shown
 from taut.laws.proof import TooLarge
@@ -46,7 +55,7 @@ from taut.laws.rates import Jet
 from taut.laws.recover import plain
 from taut.laws.search import Search
 from taut.laws.symmetries import LieSymmetry, Symmetries
-from taut.model import Flow, System, t
+from taut.model import Flow, Mechanism, System, t
 from taut.model.latex import block, brief
 from taut.text import tex
 
@@ -150,9 +159,12 @@ class Volume:
         return total
 
 
-def multiplier(model: System | Flow, *, functions: Iterable[Any] = (), degree: int = 1) -> sp.Expr:
+def multiplier(
+    model: System | Mechanism | Flow, *, functions: Iterable[Any] = (), degree: int = 1
+) -> sp.Expr:
     """A multiplier μ with div + D ln μ = 0, by the order of the module's head."""
-    d = Dynamics(is_model(model))
+    model = model_of(model, "multipliers")
+    d = Dynamics(model)
     volume = Volume(model, d)
     if volume.divergence == 0:
         return sp.Integer(1)
@@ -217,7 +229,7 @@ def _surfaces(model: System | Flow) -> list[sp.Expr]:
 
 @overload
 def hojman(
-    model: System | Flow,
+    model: System | Mechanism | Flow,
     *,
     mu: Any = None,
     degree: int | None = None,
@@ -230,11 +242,13 @@ def hojman(
 
 
 @overload
-def hojman(model: System | Flow, *, laws: Laws | None = None, proposed: Any) -> HojmanLaw: ...
+def hojman(
+    model: System | Mechanism | Flow, *, laws: Laws | None = None, proposed: Any
+) -> HojmanLaw: ...
 
 
 def hojman(
-    model: System | Flow,
+    model: System | Mechanism | Flow,
     *,
     mu: Any = None,
     degree: int | None = None,
@@ -248,7 +262,7 @@ def hojman(
 
     Parameters
     ----------
-    model : System or Flow
+    model : System, Mechanism or Flow
         Without constraints.
     mu : Expr, optional
         The multiplier; without it one is looked for.
@@ -282,7 +296,7 @@ def hojman(
       t*x ∂t + x**2 ∂x  1  -3*t*x_dot + 3*x  known: -3*(t*x_dot - x)
     7 in all; complete in this ansatz: degree ≤ 2 in x, t
     """
-    model = is_model(model)
+    model = model_of(model, "symmetries")
     if proposed is not None:
         return _proposed(model, proposed, laws)
     d = Dynamics(model)

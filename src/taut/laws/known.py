@@ -9,7 +9,8 @@ from typing import Any
 import sympy as sp
 
 from taut.errors import TautError
-from taut.laws.find import Finder, searched, small_enough
+from taut.laws.check import small_enough
+from taut.laws.find import Finder, searched
 from taut.laws.law import Laws
 from taut.laws.ring import exact
 from taut.model import Flow, System

@@ -22,7 +22,7 @@ import numpy as np
 import sympy as sp
 
 from taut.errors import InputError
-from taut.laws.check import NORMAL_FORM, read, said, settings, small_enough
+from taut.laws.check import NORMAL_FORM, model_of, read, said, settings
 from taut.laws.dynamics import Dynamics
 from taut.laws.field import WORD
 from taut.laws.find import whole
@@ -34,7 +34,7 @@ from taut.laws.rates import Jet, Rates
 from taut.laws.search import Ansatz, Search
 from taut.laws.symmetries import LieSymmetry, Symmetries, parted
 from taut.laws.symmetry import tidied
-from taut.model import Flow, System, t
+from taut.model import Flow, Mechanism, System, t
 
 COLUMNS = 1000  # of an ansatz that is chosen by itself
 DEEPEST = {"point": 3, "dynamical": 2, "flow": 2}
@@ -189,20 +189,9 @@ def motion_of(model: System | Flow, d: Dynamics, dynamical: bool) -> Motion:
     return Motion(d, "dynamical" if dynamical else "point")
 
 
-def is_model(model: Any) -> System | Flow:
-    """The model, if it is one."""
-    if not isinstance(model, System | Flow):
-        raise InputError(
-            "symmetries are found for systems",
-            expected="a taut.System or a taut.Flow",
-            received=type(model).__name__,
-        )
-    return small_enough(model)
-
-
 @overload
 def lie_symmetries(
-    model: System | Flow,
+    model: System | Mechanism | Flow,
     *,
     degree: int | None = None,
     time: int = 2,
@@ -213,11 +202,11 @@ def lie_symmetries(
 
 
 @overload
-def lie_symmetries(model: System | Flow, *, proposed: Any) -> LieSymmetry: ...
+def lie_symmetries(model: System | Mechanism | Flow, *, proposed: Any) -> LieSymmetry: ...
 
 
 def lie_symmetries(
-    model: System | Flow,
+    model: System | Mechanism | Flow,
     *,
     degree: int | None = None,
     time: int = 2,
@@ -229,7 +218,7 @@ def lie_symmetries(
 
     Parameters
     ----------
-    model : System or Flow
+    model : System, Mechanism or Flow
         A system may have constraints and forces; a flow has vector fields that commute with it.
     degree : int, optional
         Of ξ₀ and ξ as polynomials in the variables and the functions of them that occur.  Without
@@ -262,7 +251,7 @@ def lie_symmetries(
       3*t ∂t + 2*x ∂x + 2*y ∂y
     3 in all; complete in this ansatz: degree ≤ 3 in x, y, 1/sqrt(x**2 + y**2), t
     """
-    model = is_model(model)
+    model = model_of(model, "symmetries")
     d = Dynamics(model)
     if proposed is not None:
         return _checked(model, d, proposed)

@@ -47,7 +47,7 @@ from taut.laws.ring import tidy
 from taut.laws.search import Ansatz, Search
 from taut.laws.symmetries import NoetherSymmetry, Symmetries, parted
 from taut.laws.symmetry import kind_of, tidied
-from taut.model import Flow, System, t
+from taut.model import Flow, Mechanism, System, t
 
 COLUMNS = 1000  # of an ansatz that is chosen by itself
 DEEPEST = 3
@@ -141,6 +141,7 @@ class Action:
 
 def needs_lagrangian(model: Any) -> System:
     """The model, if it has an action."""
+    model = model.system() if isinstance(model, Mechanism) else model
     if isinstance(model, System):
         return small_enough(model)
     remedy = None
@@ -148,7 +149,7 @@ def needs_lagrangian(model: Any) -> System:
         remedy = "taut.lie_symmetries and taut.hojman need no Lagrangian; taut.conserved neither"
     raise InputError(
         "Noether's theorem needs a Lagrangian",
-        expected="a taut.System",
+        expected="a taut.System or a taut.Mechanism",
         received=f"a {type(model).__name__}",
         remedy=remedy,
     )
@@ -156,7 +157,7 @@ def needs_lagrangian(model: Any) -> System:
 
 @overload
 def noether(
-    system: System,
+    system: System | Mechanism,
     *,
     degree: int | None = None,
     time: int = 2,
@@ -167,15 +168,15 @@ def noether(
 
 
 @overload
-def noether(system: System, *, law: Any) -> NoetherSymmetry: ...
+def noether(system: System | Mechanism, *, law: Any) -> NoetherSymmetry: ...
 
 
 @overload
-def noether(system: System, *, proposed: Any) -> NoetherSymmetry: ...
+def noether(system: System | Mechanism, *, proposed: Any) -> NoetherSymmetry: ...
 
 
 def noether(
-    system: System,
+    system: System | Mechanism,
     *,
     degree: int | None = None,
     time: int = 2,
@@ -187,7 +188,7 @@ def noether(
 
     Parameters
     ----------
-    system : System
+    system : System or Mechanism
         With a Lagrangian, which may be singular, or a Hamiltonian; constraints and forces are
         taken into account.
     degree : int, optional

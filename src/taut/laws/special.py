@@ -20,11 +20,12 @@ import numpy as np
 import sympy as sp
 
 from taut.errors import InputError, ModelError, UnknownName, listed
+from taut.laws.check import model_of
 from taut.laws.decay import decaying
 from taut.laws.find import Finder, Found, whole
 from taut.laws.law import Law
 from taut.laws.search import SPARE, Ansatz, table
-from taut.model import Flow, System
+from taut.model import Flow, Mechanism, System
 from taut.progress import Progress
 from taut.text import aligned
 
@@ -89,7 +90,7 @@ class Specials(list):
 
 
 def special_values(
-    model: System | Flow,
+    model: System | Mechanism | Flow,
     values: Mapping[Any, Iterable[Any]] | None = None,
     *,
     degree: int | None = None,
@@ -101,7 +102,7 @@ def special_values(
 
     Parameters
     ----------
-    model : System or Flow
+    model : System, Mechanism or Flow
         With parameters that are symbols.
     values : mapping name → numbers, optional
         What to try: all combinations.  Parameters that are not named stay general.  Without it
@@ -129,12 +130,7 @@ def special_values(
       hidden symmetry  x**4 + 4*x**2*y**2 + 4*x*x_dot*y_dot - 4*x_dot**2*y
     1 special case among 4 values tried, degree ≤ 4 in x, y, x_dot, y_dot
     """
-    if not isinstance(model, System | Flow):
-        raise InputError(
-            "special values are found for systems",
-            expected="a taut.System or a taut.Flow",
-            received=type(model).__name__,
-        )
+    model = model_of(model, "special values")
     time = whole("time", time, 0)
     if degree is None:
         finder = Finder(model, functions, time)

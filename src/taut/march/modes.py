@@ -23,6 +23,7 @@ from taut.march.statics.newton import Newton
 from taut.march.statics.result import Equilibrium
 from taut.march.statics.solve import as_mesh
 from taut.march.statics.stability import slowest
+from taut.model.mechanism import Mechanism
 from taut.text import Sheet
 
 KINDS = {"bending": (0, 2), "torsion": (1,), "stretch": (4,), "shear": (3, 5)}
@@ -146,9 +147,10 @@ def modes(beam: Any, count: int = 10) -> Modes:
 
     Parameters
     ----------
-    beam : Beam, Beams, or Equilibrium
+    beam : Beam, Beams, Equilibrium, or Mechanism
         Of beams: about their reference shape, without loads and gravity.  About a loaded shape:
-        give ``taut.equilibrium(beam)``, and all that acts counts.
+        give ``taut.equilibrium(beam)``, and all that acts counts.  Of a mechanism as its own
+        ``m.modes()``: about a rest.
     count : int
         How many, the slowest first; rigid motions of free beams are among them.
 
@@ -166,6 +168,8 @@ def modes(beam: Any, count: int = 10) -> Modes:
     """
     if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
         raise InputError("this is no number of modes", expected="1 or more", received=repr(count))
+    if isinstance(beam, Mechanism):
+        return beam.modes(count=int(count))
     if isinstance(beam, Equilibrium):
         mesh, state, applied, about = beam.mesh, beam.state, beam.applied, "an equilibrium"
         quiet = beam.conservative

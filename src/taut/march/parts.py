@@ -19,14 +19,15 @@ from taut.model.mechanism.shapes import PLATE, POINT, ROD
 
 if TYPE_CHECKING:
     from taut.march.beam_parts import BeamView
+    from taut.march.force_parts import ForceView
     from taut.march.trajectory import Trajectory
     from taut.model.mechanism.frames import Frame
     from taut.model.mechanism.joints import Joint
     from taut.model.mechanism.parts import Part
 
 
-def view(run: Trajectory, name: str) -> PartView | BeamView | JointView | FrameView:
-    """The part, beam, joint or frame of this name in a run."""
+def view(run: Trajectory, name: str) -> PartView | BeamView | JointView | FrameView | ForceView:
+    """The part, beam, joint, frame or force of this name in a run."""
     mechanism = run.system.mechanism
     if mechanism is None:
         raise TypeError("only runs of a taut.Mechanism have parts by name; slice run.q[:, i]")
@@ -41,8 +42,13 @@ def view(run: Trajectory, name: str) -> PartView | BeamView | JointView | FrameV
         return JointView(run, mechanism.joints[name])
     if name in mechanism.frames:
         return FrameView(run, mechanism.frames[name])
-    known = {*mechanism.beams, *mechanism.parts, *mechanism.joints, *mechanism.frames}
-    raise UnknownName("part, joint or frame", name, known)
+    if name in mechanism.forces:
+        from taut.march.force_parts import force_view
+
+        return force_view(run, mechanism.forces[name])
+    groups = (mechanism.beams, mechanism.parts, mechanism.joints, mechanism.frames)
+    known = {x for group in (*groups, mechanism.forces) for x in group}
+    raise UnknownName("part, joint, force or frame", name, known)
 
 
 @dataclass(frozen=True)
@@ -162,7 +168,7 @@ class PartView:
 
     def place(self, at: Any) -> np.ndarray:
         """Where a place of the part is, which is given in space at the start, shape (N, 3)."""
-        given = self.part.on(at, f"a place of {self.part.name}")
+        given = self.part.on(at, f"part {self.part.name}")
         if self.part.shape is POINT:
             return self.position
         if self.part.shape is ROD:
@@ -171,7 +177,7 @@ class PartView:
 
     def place_velocity(self, at: Any) -> np.ndarray:
         """How a place of the part moves, which is given in space at the start, shape (N, 3)."""
-        given = self.part.on(at, f"a place of {self.part.name}")
+        given = self.part.on(at, f"part {self.part.name}")
         if self.part.shape is POINT:
             return self.velocity
         if self.part.shape is ROD:
@@ -353,7 +359,7 @@ class JointView:
         if part.shape.size == 0:
             return np.zeros((*self.run.q.shape[:-1], 3))
         rates = PartView(self.run, part)._frames(self.run.v, self.run.q)
-        return np.einsum("...ij,j->...i", rates, part.along(direction, "a direction"))
+        return np.einsum("...ij,j->...i", rates, part.along(direction, f"part {part.name}"))
 
     def _moved(self, part: Part, at: np.ndarray) -> np.ndarray:
         """The velocity of a place of a part."""
@@ -374,7 +380,7 @@ class JointView:
         """Where a direction of a part points, which is given in space at the start."""
         if part.shape.size == 0:
             return np.broadcast_to(direction, (*self.run.q.shape[:-1], 3))
-        given = part.along(direction, "a direction")
+        given = part.along(direction, f"part {part.name}")
         if part.shape is ROD:
             return given[0] * PartView(self.run, part).axis
         return np.einsum("...ij,j->...i", PartView(self.run, part).directors, given)

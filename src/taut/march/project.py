@@ -10,7 +10,8 @@ the others do; otherwise the configuration is singular, or the constraints contr
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -19,10 +20,14 @@ from taut.kernel.evaluate import LARGE, Mechanics, Snapshot
 from taut.kernel.saddle import Saddle
 from taut.march import project_large as large
 
+if TYPE_CHECKING:
+    from taut.model.system import System
+
 ROUNDOFF = 4e-16
 UNMET = 1e-9
 NOISE = 1e-13  # of what is to fall: less says nothing
 DEPENDENT = 1e-9
+LISTED = 6  # constraints that are named
 SMALLEST = 1e-5  # of the largest coordinate: what a coordinate counts for at least
 
 
@@ -216,7 +221,6 @@ def independent(mechanics: Mechanics, q, t, par, label: str = "") -> tuple[int, 
     keep, dropped = _dependent_rows(jacobian, typical)
     if not dropped:
         return tuple(range(mechanics.c))
-    names = mechanics.system.constraint_names
     basis = None if mechanics.n > LARGE else _null_space(cast(np.ndarray, jacobian))
     for _ in range(2):
         # Nearby configurations on the kept constraints: do the dropped ones still hold there?
@@ -233,7 +237,7 @@ def independent(mechanics: Mechanics, q, t, par, label: str = "") -> tuple[int, 
                 f"the start{label} is a singular configuration: constraints lose rank there",
                 expected="independent gradients, or constraints that are redundant everywhere",
                 received="dependent only at this configuration: "
-                + ", ".join(names[i] for i in dropped),
+                + ", ".join(owned(mechanics.system, dropped)),
                 remedy="start from a configuration beside it",
             )
     return tuple(keep)
@@ -291,17 +295,38 @@ def _null_space(jacobian: np.ndarray) -> np.ndarray:
     return vt[rank:].T
 
 
+def owned(system: System, rows: Iterable[int]) -> dict[str, list[int]]:
+    """Rows by what they belong to: joints of a mechanism, or themselves."""
+    joints = () if system.mechanism is None else system.mechanism.joints.values()
+    owner = {row: joint.title for joint in joints for row in joint.rows}
+    found: dict[str, list[int]] = {}
+    for i in rows:
+        name = system.constraint_names[i]
+        found.setdefault(owner.get(name, name), []).append(i)
+    return found
+
+
+def largest(values: np.ndarray) -> float:
+    """That of the largest size."""
+    return float(values[np.argmax(np.abs(values))])
+
+
 def _contradiction(mechanics, left, scale, label: str, what: str = "g") -> ConstraintError:
-    names = mechanics.system.constraint_names
-    worst = np.flatnonzero(~(np.abs(left) <= UNMET * scale))
-    listed = ", ".join(names[i] for i in worst[:6])
+    system, worst = mechanics.system, np.flatnonzero(~(np.abs(left) <= UNMET * scale))
+    owners = owned(system, worst)
+    if system.mechanism is not None:  # directors alone can always be orthonormal
+        joints = {joint.title for joint in system.mechanism.joints.values()}
+        owners = {name: rows for name, rows in owners.items() if name in joints} or owners
+    shown = dict(list(owners.items())[:LISTED])
+    over = (f"{name} = {largest(left[rows]):.3g}" for name, rows in shown.items())
     many = mechanics.c > 1
+    listed = ", ".join(shown)
     return ConstraintError(
         f"the constraints contradict each other near the start{label}: {listed}"
         if many
         else f"constraint {listed} cannot be met near the start{label}",
         expected=f"a state with {what} = 0",
-        received="left over: " + ", ".join(f"{names[i]} = {left[i]:.3g}" for i in worst[:6]),
+        received="left over: " + ", ".join(over),
         remedy="remove one of them, or start closer to a state that satisfies all"
         if many
         else "start closer to a state that satisfies it; its gradient may vanish here, or another "

@@ -24,7 +24,7 @@ from taut.march.events import Watch, located, watched
 from taut.march.fields import simulate_field
 from taut.march.paced import PacedRun
 from taut.march.plan import Plan, roomy
-from taut.march.project import widths
+from taut.march.project import owned, widths
 from taut.march.run import Run
 from taut.march.start import prepare
 from taut.march.trajectory import Trajectory
@@ -282,7 +282,7 @@ def _check_dropped(run: Trajectory) -> None:
         return
     row, which = int(broken[0][-2]), dropped[int(broken[0][-1])]
     raise ConstraintError(
-        f"constraint {system.constraint_names[which]} does not hold at t = {run.t[row]:g}",
+        f"constraint {next(iter(owned(system, [which])))} does not hold at t = {run.t[row]:g}",
         expected="a constraint that follows from the others, as it did at the start",
         received=f"g = {run.constraints[tuple(broken[0][:-1])][which]:.3g}",
         remedy="the constraints contradict each other there; error.partial holds the run",

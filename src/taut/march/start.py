@@ -18,14 +18,17 @@ from taut.march.project import (
     ROUNDOFF,
     check_rates,
     independent,
+    largest,
     nearest,
+    owned,
     scales,
     tangent,
 )
 from taut.march.project_large import row_norms
-from taut.model.system import System, balanced
+from taut.model.system import balanced
 
 TOLERANCE = 1e-10  # of the scale of each constraint
+NOISE = 1e-14  # of the largest: not worth printing
 LISTED = 4  # constraints that are named
 NEIGHBOURS = 1e-3  # of the lengths around it: what the length of a free coordinate counts as
 
@@ -412,8 +415,8 @@ def _sparse_condition(matrix) -> float:
 
 
 def _inconsistent(here: Snapshot, sizes, q, v, loose: bool, label: str) -> InconsistentStart:
-    with np.printoptions(precision=6, threshold=12):
-        state = f"q = {q}, v = {v}"
+    with np.printoptions(precision=6, threshold=12, linewidth=10_000):
+        state = f"q = {_without_noise(q)}, v = {_without_noise(v)}"
     return InconsistentStart(
         f"the start{label} does not satisfy the constraints",
         expected=f"g = 0 and G v + ∂g/∂t = 0 to {TOLERANCE:g} of their scale",
@@ -426,35 +429,28 @@ def _inconsistent(here: Snapshot, sizes, q, v, loose: bool, label: str) -> Incon
     )
 
 
+def _without_noise(x: np.ndarray) -> np.ndarray:
+    """Zero where rounding left something of it."""
+    return np.where(np.abs(x) <= NOISE * np.abs(x).max(initial=0.0), 0.0, x)
+
+
 def _broken(here: Snapshot, sizes, loose: bool) -> str:
     """The constraints that are broken, the worst first; of a joint its worst rows."""
     shares = [
         np.abs(x) / np.maximum(size, 1e-300)
         for x, size in zip((here.g, here.hidden), sizes, strict=True)
     ]
-    off = np.maximum(shares[0], 0.0 if loose else shares[1])
-    broken = np.flatnonzero(off > TOLERANCE)
-    owners: dict[str, list[int]] = {}
-    for i, name in zip(broken.tolist(), _owned(here.mechanics.system, broken), strict=True):
-        owners.setdefault(name, []).append(i)
+    kinds = [("g", here.g, shares[0]), ("G v + ∂g/∂t", here.hidden, shares[1])][: 1 if loose else 2]
+    off = np.max([share for _, _, share in kinds], axis=0)
+    owners = owned(here.mechanics.system, np.flatnonzero(off > TOLERANCE).tolist())
     ranked = sorted(owners.items(), key=lambda x: -off[x[1]].max())
-    listed = [
-        f"{name}: g = {_most(here.g[rows]):.3g}, G v + ∂g/∂t = {_most(here.hidden[rows]):.3g}"
-        for name, rows in ranked[:LISTED]
-    ]
+    listed = []
+    for name, rows in ranked[:LISTED]:
+        said = (
+            f"{what} = {largest(values[rows]):.3g}"
+            for what, values, share in kinds
+            if share[rows].max() > TOLERANCE
+        )
+        listed.append(f"{name}: {', '.join(said)}")
     more = len(ranked) - LISTED
     return "; ".join([*listed, *([f"and {more} more"] if more > 0 else [])])
-
-
-def _most(values: np.ndarray) -> float:
-    return float(values[np.argmax(np.abs(values))])
-
-
-def _owned(system: System, rows: np.ndarray) -> list[str]:
-    """What the rows belong to: joints of a mechanism, or themselves."""
-    names: list[str] = [system.constraint_names[i] for i in rows]
-    if system.mechanism is None:
-        return names
-    joints = system.mechanism.joints.values()
-    owner: dict[str, str] = {r: f"{x.kind} joint {x.name}" for x in joints for r in x.rows}
-    return [owner.get(name, name) for name in names]

@@ -428,7 +428,7 @@ class Trajectory:
         return self.q.shape[0] if self.q.ndim == 3 else None
 
     def __getitem__(self, index: Any) -> Any:
-        """One trajectory of a batch by its number; a part or a joint of a mechanism by its name."""
+        """One trajectory of a batch by its number; a part, joint or force by its name."""
         from dataclasses import replace
 
         if isinstance(index, str):

@@ -259,7 +259,7 @@ class TestRefused:
         a = m.point("a", mass=1, at=(1, 0, 0))
         m.rod("bar", m.ground, a)
         run = taut.simulate(m, duration=1, step=0.1)
-        with pytest.raises(taut.UnknownName, match="part, joint or frame"):
+        with pytest.raises(taut.UnknownName, match="part, joint, force or frame"):
             run["b"]
         with pytest.raises(taut.ModelError, match="no rotation"):
             run["a"].rotation  # noqa: B018

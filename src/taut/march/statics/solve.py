@@ -17,13 +17,14 @@ from taut.march.statics.newton import Newton
 from taut.march.statics.path import MANY, Stage, Stuck, Way, arc_steps, load_steps
 from taut.march.statics.result import Equilibrium, Path
 from taut.march.statics.rigid import unloaded, unstoppable
+from taut.model.mechanism import Mechanism
 from taut.progress import Progress
 
 TOLERANCE = 1e-9
 
 
 def equilibrium(
-    beam: Beam | Beams | list[Beam] | Mesh,
+    beam: Beam | Beams | list[Beam] | Mesh | Mechanism,
     *,
     loads_at: float = 0.0,
     steps: int | None = None,
@@ -39,7 +40,8 @@ def equilibrium(
 
     Parameters
     ----------
-    beam : Beam, Beams, or a list of beams
+    beam : Beam, Beams, a list of beams, or a Mechanism
+        A mechanism alone, as its own ``m.equilibrium()``: all else is for beams.
     loads_at : float
         The time at which loads and moved ends are taken.
     steps : int, optional
@@ -70,6 +72,14 @@ def equilibrium(
     >>> bool(np.linalg.norm(rest.tip) < 2e-3)
     True
     """
+    if isinstance(beam, Mechanism):
+        if (loads_at, steps, arc_length, start, tolerance) != (0.0, None, False, None, TOLERANCE):
+            raise InputError(
+                "a mechanism has no path of loads",
+                expected="taut.equilibrium(mechanism) and nothing else",
+                remedy="m.equilibrium(q0=…, stable=…) says where to begin, and what will do",
+            )
+        return beam.equilibrium()
     mesh = as_mesh(beam)
     time = number("the time of the loads", loads_at)
     most = _count(steps)
@@ -123,7 +133,9 @@ def as_mesh(given: Any) -> Mesh:
     if isinstance(given, list | tuple):
         return Beams(given).mesh()
     raise InputError(
-        "this is not a beam", expected="a taut.Beam, or taut.Beams", received=repr(given)[:80]
+        "this is not a beam",
+        expected="a taut.Beam, taut.Beams or a taut.Mechanism",
+        received=repr(given)[:80],
     )
 
 

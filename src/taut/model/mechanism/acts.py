@@ -63,10 +63,7 @@ class Acts(Relations):
             law = forces.law(energy, LENGTH)
         if pull is not None:
             drag = (drag or 0) + forces.law(pull, LENGTH, RATE)
-        if law is None and drag is None:
-            raise ModelError(
-                f"{name} does nothing", expected="a stiffness, a damping, an energy or a pull"
-            )
+        _check_acts(name, law, drag)
         _check_law(name, law, {LENGTH, t, *constants})
         _check_law(name, drag, {LENGTH, RATE, t, *constants})
         measure = self._length(name, a, b, at)
@@ -174,6 +171,7 @@ class Acts(Relations):
         law = law if energy is None else forces.law(energy, LENGTH)
         if pull is not None:
             drag = (drag or 0) + forces.law(pull, LENGTH, RATE)
+        _check_acts(name, law, drag)
         measure = self.measure(joint, kind)
         return self._acting(Acting(name, measure, law, drag, constants, values, "torsion"))
 
@@ -348,6 +346,13 @@ def _not_negative(what: str, given: Any) -> float:
     if found < 0:
         raise ModelError(f"{what} is negative", expected="a number ≥ 0", received=found)
     return found
+
+
+def _check_acts(name: str, law: sp.Expr | None, drag: sp.Expr | None) -> None:
+    if law is None and drag is None:
+        raise ModelError(
+            f"{name} does nothing", expected="a stiffness, a damping, an energy or a pull"
+        )
 
 
 def _check_law(name: str, law: sp.Expr | None, known: set[sp.Symbol]) -> None:

@@ -21,6 +21,7 @@ of the force that acts on b.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -157,6 +158,13 @@ class Joint:
     def lent(self) -> float:
         """The inertia μ that was moved to a coordinate of its own."""
         return float(sum(x.values[-1] for x in self.pieces if x.kind == "lagrangian"))
+
+    @property
+    def title(self) -> str:
+        """What it is, for messages; one that was given no name is known by its parts."""
+        if re.fullmatch(r"joint \d+", self.name):
+            return f"{self.kind} {self.name} of {self.a.name} and {self.b.name}"
+        return f"{self.kind} joint {self.name}"
 
     @property
     def rows(self) -> list[str]:

@@ -73,7 +73,7 @@ def look(
         np.ones(3) if size is None else extents(f"the size of {what[4:]}", size),
         part.position if at is None else vector(f"the place of {what[4:]}", at),
         part.rotation if rotation is None else rotation_of(what, rotation),
-        None if colour is None else hexadecimal(what, colour),
+        None if colour is None else hexadecimal(part.name, colour),
         None if mesh is None else mesh_of(mesh),
     )
 
@@ -85,7 +85,7 @@ def read(part: Part, given: Mapping[str, Any]) -> dict[str, Any]:
             raise UnknownName("look or argument of a body", word, WORDS)
     found: dict[str, Any] = {}
     if given.get("colour") is not None:
-        found["colour"] = hexadecimal(f"the look of {part.name}", given["colour"])
+        found["colour"] = hexadecimal(part.name, given["colour"])
     if given.get("mesh") is not None:
         if given.get("look") is not None or given.get("size") is not None:
             raise InputError(f"{part.name} has a mesh and another look", expected="one of them")
@@ -122,7 +122,7 @@ def hexadecimal(what: str, given: Any) -> str:
         return to_hex(given)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"{what} has a colour that is none",
+            f"the colour of {what} is none",
             expected='"#rrggbb", a name such as "orange", or three numbers from 0 to 1',
             received=repr(given)[:80],
         ) from error

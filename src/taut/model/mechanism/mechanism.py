@@ -17,7 +17,7 @@ from taut.model.mechanism.joints import Joint
 from taut.model.mechanism.library import Library, Piece, Written
 from taut.model.mechanism.parts import Part, direction
 from taut.model.mechanism.record import recorded
-from taut.model.mechanism.shapes import BODY, NUMBER, PLATE, ROD, Side, dot
+from taut.model.mechanism.shapes import BODY, NUMBER, PLATE, POINT, ROD, Side, dot
 from taut.model.system import System
 from taut.text import counted
 
@@ -58,11 +58,9 @@ class Mechanism(Flexible, Marked):
     # ---- parts -------------------------------------------------------------------------------
 
     @recorded
-    def point(
-        self, name: str, *, mass: float, at: Any, velocity: Any = (0.0, 0.0, 0.0), **looks: Any
-    ) -> Part:
+    def point(self, name: str, *, mass: float, at: Any, velocity: Any = (0.0, 0.0, 0.0)) -> Part:
         """A point mass."""
-        return self._added(parts.point(self._new(name), mass, at, velocity), looks)
+        return self._added(parts.point(self._new(name), mass, at, velocity), {})
 
     @recorded
     def body(
@@ -288,8 +286,19 @@ class Mechanism(Flexible, Marked):
         return _from_march("longest_step", "beam_steps")(self)
 
     def __repr__(self) -> str:
-        named = ((self.parts, "part"), (self.joints, "joint"), (self.forces, "force"))
-        return "Mechanism: " + ", ".join(counted(len(group), word) for group, word in named)
+        """What was made of each kind: no angles that are counted, and no nodes of beams."""
+        laden = {name for beam in self.beams.values() for name in beam.loads}
+        made = [x.shape for x in self.parts.values() if "beam" not in x.looks]
+        points, numbers = made.count(POINT), made.count(NUMBER)
+        named = [
+            (points, "point", ""),
+            (len(made) - points - numbers, "body", "bodies"),
+            (len(self.beams), "beam", ""),
+        ]
+        found = [counted(*x) for x in named if x[0]] or ["no parts"]
+        found += [counted(len(self.joints), "joint")]
+        found += [counted(len(self.forces.keys() - laden), "force")]
+        return f"Mechanism: {', '.join(found)}"
 
 
 def _from_march(name: str, module: str = "assemble") -> Any:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from taut.errors import ModelError, UnknownName
+from taut.errors import ModelError, UnknownName, UnknownVerb
 from taut.model.mechanism import forces, joints, parts
 from taut.model.mechanism.joints import Joint
 from taut.model.mechanism.library import Piece
@@ -38,6 +38,14 @@ class Named:
         self.numbers: dict[str, int] = {}  # of coordinates, by their names
         self.record: dict[str, Told] = {}  # by name, in order
         self._telling = False
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            known = {x for x in dir(type(self)) if not x.startswith("_")}
+            raise UnknownVerb("verb of a mechanism", name, known)
 
     def __getitem__(self, name: str) -> Any:
         groups = (self.parts, self.ends, self.beams, self.joints, self.forces, self.frames)

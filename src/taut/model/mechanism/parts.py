@@ -94,17 +94,19 @@ class Part:
 
     def on(self, place: Any, what: str) -> np.ndarray:
         """The constants of a place, given in space at the start."""
-        away = vector(what, place) - self.position
+        what = f"the place of {what}"
+        at = vector(what, place)
+        away = at - self.position
         if self.shape is POINT:
             if np.abs(away).max() > 1e-9 * max(1.0, float(np.abs(self.position).max())):
                 raise ModelError(
                     f"{what} is not where the point {self.name} is",
                     expected=f"{self.position.tolist()}",
-                    received=f"{vector(what, place).tolist()}",
+                    received=f"{at.tolist()}",
                     remedy="a point has no other places; use a body",
                 )
             return np.zeros(0)
-        return self._reached(away, what)
+        return self._reached(away, what, at)
 
     def along(self, direction: Any, what: str) -> np.ndarray:
         """The constants of a direction, given in space at the start."""
@@ -114,9 +116,11 @@ class Part:
                 expected="a body, which has directions",
                 remedy=f'm.body("{self.name}", …), or a spherical joint',
             )
-        return self._reached(vector(what, direction), what)
+        what = f"a direction of {what}"
+        found = vector(what, direction)
+        return self._reached(found, what, found)
 
-    def _reached(self, away: np.ndarray, what: str) -> np.ndarray:
+    def _reached(self, away: np.ndarray, what: str, given: np.ndarray) -> np.ndarray:
         if self.shape is GROUND:
             return away
         found = self.directors.T @ away
@@ -124,8 +128,9 @@ class Part:
         if self.shape is ROD and np.abs(found[:2]).max() > 1e-9 * (np.abs(found).max() + 1e-300):
             raise ModelError(
                 f"{what} is beside the axis of the thin rod {self.name}",
-                expected="places and directions along its axis: turning about it has no meaning",
-                received=f"{found.tolist()} in its own axes",
+                expected=f"places and directions along its axis, {_told(self.directors[:, 2])} "
+                f"from {_told(self.position)}: turning about it has no meaning",
+                received=f"{_told(given)} in space",
                 remedy="give the rod a moment of inertia about its axis",
             )
         return found[reach]
@@ -187,6 +192,12 @@ def _shaped(moments: np.ndarray, axes: np.ndarray) -> tuple[Shape, np.ndarray, n
     special = int(np.flatnonzero(~thin)[0]) if thin.sum() == 2 else int(np.flatnonzero(thin)[0])
     order = [(special + 1) % 3, (special + 2) % 3, special]
     return ROD if thin.sum() == 2 else PLATE, moments[order], axes[:, order]
+
+
+def _told(given: np.ndarray) -> str:
+    """Three numbers in a message, without what rounding leaves of zeros."""
+    small = 1e-12 * float(np.abs(given).max())
+    return f"({', '.join(f'{x:.6g}' for x in np.where(np.abs(given) <= small, 0.0, given))})"
 
 
 # ---- what is given ----------------------------------------------------------------------------

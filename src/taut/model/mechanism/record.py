@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypeVar, cast
 
+from taut.errors import InputError, close_to
+
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 
@@ -31,11 +33,16 @@ class Told:
 
 
 def recorded(verb: Verb) -> Verb:
-    """A verb that is kept in ``mechanism.record``, unless another verb calls it."""
+    """A verb that is kept in ``mechanism.record``, unless another verb calls it.
+
+    The name of what it makes may be given first or as ``name=…``, whichever of them it declares.
+    """
     signature = inspect.signature(verb)
 
     @wraps(verb)
     def told(mechanism: Any, *given: Any, **options: Any) -> Any:
+        given, options = _named(mechanism, signature, given, options)
+        _check_call(verb.__name__, signature, given, options)
         outermost, mechanism._telling = not mechanism._telling, True
         try:
             made = verb(mechanism, *given, **options)
@@ -49,6 +56,83 @@ def recorded(verb: Verb) -> Verb:
         return made
 
     return cast(Verb, told)
+
+
+def _named(
+    mechanism: Any, signature: inspect.Signature, given: tuple, options: dict
+) -> tuple[tuple, dict]:
+    """The arguments with the name where the verb takes it."""
+    known = signature.parameters
+    if "sides" in known and "name" in options and len(given) == 2:
+        name = options.pop("name")
+        return ((name, *given) if name else given), options
+    own = known.get("name")
+    if own is None or own.kind is not own.KEYWORD_ONLY or "name" in options or len(given) < 2:
+        return given, options
+    first = _first(signature)
+    more = len(given) - sum(x.default is x.empty for x in first)
+    joints = [x if isinstance(x, str) else getattr(x, "name", None) for x in given[:2]]
+    led = more == 1 and joints[0] not in mechanism.joints and joints[1] in mechanism.joints
+    if isinstance(given[0], str) and (len(given) == len(first) + 1 or led):
+        return given[1:], {**options, "name": given[0]}
+    return given, options
+
+
+def _first(signature: inspect.Signature) -> list[inspect.Parameter]:
+    """What a verb takes by position, without the mechanism."""
+    return [x for x in signature.parameters.values() if x.kind is x.POSITIONAL_OR_KEYWORD][1:]
+
+
+def _check_call(verb: str, signature: inspect.Signature, given: tuple, options: dict) -> None:
+    """An `InputError` with the signature for a call that does not fit it."""
+    known = list(signature.parameters.values())[1:]
+    first, names = _first(signature), [x.name for x in known if x.kind is not x.VAR_POSITIONAL]
+    filled = [x.name for x in first[: len(given)]]
+    some, any_name = (any(x.kind is kind for x in known) for kind in (
+        inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD))  # fmt: skip
+    missing = [
+        x.name for x in known
+        if x.default is x.empty and x.kind in (x.KEYWORD_ONLY, x.POSITIONAL_OR_KEYWORD)
+        and x.name not in (*filled, *options)
+    ]  # fmt: skip
+    strange = [] if any_name else [x for x in options if x not in names]
+    twice = [x for x in options if x in filled]
+    many = len(given) - len(first)
+    remedy = None
+    if strange:
+        what, close = f"has no argument {strange[0]!r}", close_to(strange[0], names)
+        remedy = f"did you mean {close}=…?" if close else None
+    elif many > 0 and not some:
+        what = f"takes {len(first)} without a name, not {len(given)}"
+        remedy = f"name the others: {', '.join(f'{x}=…' for x in missing or names[len(first) :])}"
+    elif twice:
+        what, remedy = f"is given {twice[0]} twice", "leave one of them out"
+    elif missing:
+        what = f"needs {' and '.join(missing)}"
+        remedy = "add " + ", ".join(f"{x}=…" for x in missing)
+    else:
+        return
+    words = [repr(x)[:40] for x in given] + [f"{key}=…" for key in options]
+    raise InputError(
+        f"m.{verb} {what}",
+        expected=f"m.{verb}({', '.join(_shown(known))})",
+        received=f"m.{verb}({', '.join(words)})",
+        remedy=remedy,
+    )
+
+
+def _shown(known: list[inspect.Parameter]) -> list[str]:
+    """A signature for people: what may be left out in brackets."""
+    found = []
+    for x in known:
+        if x.name == "sides":
+            found += ['["name"]', "a", "b"]
+        elif x.kind in (x.VAR_POSITIONAL, x.VAR_KEYWORD):
+            found.append("…")
+        else:
+            word = x.name if x.kind is x.POSITIONAL_OR_KEYWORD else f"{x.name}=…"
+            found.append(word if x.default is x.empty else f"[{word}]")
+    return found
 
 
 def _numbered(verb: str, known: dict[str, Told]) -> str:

@@ -181,9 +181,7 @@ class Relations(Words):
     @recorded
     def move(self, part: Any, motion: Any, *, at: Any = None, name: str = "") -> Joint:
         """Make a place of a part go where three expressions of `taut.t` say."""
-        held = self._part(part)
-        if held.shape is GROUND:
-            raise ModelError("the ground does not move", expected="another part")
+        held = self._mover(part)
         name = self._new(name) if name else self._free("joint")
         if isinstance(motion, str) or not hasattr(motion, "__len__") or len(motion) != 3:
             raise ModelError(f"{name} cannot be read", expected="three expressions of t")
@@ -200,6 +198,13 @@ class Relations(Words):
         piece = Piece("constraint", key, write, held.indices, values, numbered(name, 3))
         ground = self.ground
         return self._kept(Joint(name, "moved", ground, held, np.array([place, place]), [piece]))
+
+    def _mover(self, given: Any) -> Part:
+        """A part that moves."""
+        held = self._part(given)
+        if held.shape is GROUND:
+            raise ModelError("the ground does not move", expected="another part")
+        return held
 
     # ---- curves and surfaces -------------------------------------------------------------------
 
@@ -236,7 +241,7 @@ class Relations(Words):
         return self._on(part, list(curve), at, name, "curve")
 
     def _on(self, part: Any, given: list[Any], at: Any, name: str, kind: str) -> Joint:
-        held = self._part(part)
+        held = self._mover(part)
         name = self._new(name) if name else self._free("joint")
         rows = [_in_space(name, e) for e in given]
         place = held.position if at is None else vector(f"the place of {name}", at)
@@ -255,7 +260,7 @@ class Relations(Words):
         return self._kept(Joint(name, kind, ground, held, np.array([place, place]), [piece]))
 
     def _along_curve(self, part, path, symbol, at, start, name) -> Joint:
-        held = self._part(part)
+        held = self._mover(part)
         name = self._new(name) if name else self._free("joint")
         s = sp.Symbol("s", real=True)
         track = tuple(scalar(e, f"the curve of {name}").subs(symbol, s) for e in path)

@@ -1,0 +1,262 @@
+"""What forces of a mechanism do along a run: views of a trajectory by name.
+
+Everything follows from the stored states.  A spring, damper or motor acts on a measure s(q), a
+length, an angle or a slide, with the *effort*
+
+    e = −(dU/ds + F(s, ṡ, t)),      power = e ṡ,
+
+a force or a torque that makes s grow where it is positive.  The second part has the force e ∂s/∂r,
+r being its centre: e along the line of the ends, or along the axis of a slider; in a hinge it has
+the torque e about the axis.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy as sp
+
+from taut.errors import ModelError
+from taut.march.parts import JointView, PartView
+from taut.model.mechanism.forces import LENGTH, RATE, Acting, Force, Load, Potential
+from taut.model.mechanism.words import DOT
+from taut.model.symbols import t
+
+if TYPE_CHECKING:
+    from taut.march.trajectory import Trajectory
+
+
+def force_view(run: Trajectory, force: Force) -> ActingView | LoadView | PotentialView:
+    """The view that suits a force."""
+    if isinstance(force, Acting):
+        return ActingView(run, force)
+    return LoadView(run, force) if isinstance(force, Load) else PotentialView(run, force)
+
+
+@dataclass(frozen=True)
+class ForceView:
+    """What all forces share."""
+
+    run: Trajectory
+    acting: Any
+
+    def _value(self, symbol: sp.Symbol) -> np.ndarray:
+        """Of the time, a coordinate, its rate, or what a controller said."""
+        run, name = self.run, symbol.name
+        numbers = run.system.mechanism.numbers
+        if symbol == t:
+            return self._each(run.t)
+        if name in numbers:
+            return run.q[..., numbers[name]]
+        if name.removesuffix(DOT) in numbers:
+            return run.v[..., numbers[name.removesuffix(DOT)]]
+        return run.held_values()[name]
+
+    def _each(self, values: Any) -> np.ndarray:
+        """One number for each state."""
+        return np.broadcast_to(values, self.run.q.shape[:-1])
+
+    def _valued(self, expression: Any, more: dict[sp.Symbol, Any] | None = None) -> np.ndarray:
+        """An expression at each state."""
+        read = sp.sympify(expression)
+        known, used = more or {}, sorted(read.free_symbols, key=lambda s: s.name)
+        values = [known[s] if s in known else self._value(s) for s in used]
+        with np.errstate(all="ignore"):
+            return self._each(sp.lambdify(used, read, "numpy", cse=True)(*values))
+
+    def __repr__(self) -> str:
+        return f"{repr(self.acting)[:-1]} at {len(self.run.t)} states>"
+
+
+class ActingView(ForceView):
+    """A spring, rope, damper or motor along a run; arrays have one row per stored state."""
+
+    acting: Acting
+
+    @cached_property
+    def _measured(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The measure s, its rate, and how s grows with the place of the second part."""
+        m = self.acting.measure.counted
+        a, b, s = m.sides()
+        values = dict(zip([*a.constants, *b.constants], m.values, strict=True))
+        slopes = []
+        for part, side in ((m.a, a), (m.b, b)):
+            columns = slice(part.first, part.first + part.shape.size)
+            q, v = self.run.q[..., columns], self.run.v[..., columns]
+            values |= {x: q[..., k] for k, x in enumerate(side.coordinates)}
+            slopes += [(x, s.diff(x), v[..., k]) for k, x in enumerate(side.coordinates)]
+        found = {x: self._valued(slope, values) for x, slope, _ in slopes}
+        rate = self._each(0.0) + sum(found[x] * v for x, _, v in slopes)
+        sign, centre = (1.0, b.coordinates[:3]) if b.coordinates else (-1.0, a.coordinates[:3])
+        still = self._each(0.0)
+        along = [sign * found[x] for x in centre] if m.kind != "number" else [still] * 3
+        return self._valued(s, values), rate, np.stack(along, axis=-1)
+
+    def _of(self, kind: str) -> np.ndarray:
+        if self.acting.measure.kind != kind:
+            raise ModelError(
+                f"{self.acting.name} has no {kind}",
+                expected=f"its .{self.acting.measure.kind}",
+                received=f".{kind}",
+            )
+        return self._measured[0]
+
+    @property
+    def length(self) -> np.ndarray:
+        """The distance of its ends, shape (N,)."""
+        return self._of("length")
+
+    @property
+    def angle(self) -> np.ndarray:
+        """Of the hinge that it is in, as its law has it, shape (N,)."""
+        return self._of("angle")
+
+    @property
+    def slide(self) -> np.ndarray:
+        """Of the slider that it is in, shape (N,)."""
+        return self._of("slide")
+
+    @property
+    def rate(self) -> np.ndarray:
+        """Of the length, the angle or the slide, shape (N,)."""
+        return self._measured[1]
+
+    @property
+    def extension(self) -> np.ndarray:
+        """The length, angle or slide less that at rest, shape (N,)."""
+        rest = [x for s, x in self._own.items() if s.name == "s0"]
+        law = self.acting.energy
+        if law is None or not rest or "k" not in {s.name for s in law.free_symbols}:
+            raise ModelError(
+                f"{self.acting.name} has no rest to be extended from",
+                expected="a spring with a stiffness, or a rope",
+            )
+        return self._measured[0] - rest[0]
+
+    @property
+    def _own(self) -> dict[sp.Symbol, float]:
+        """Its constants."""
+        return dict(zip(self.acting.constants, self.acting.values, strict=True))
+
+    def _law(self, expression: Any) -> np.ndarray:
+        value, rate, _ = self._measured
+        return self._valued(expression, {**self._own, LENGTH: value, RATE: rate})
+
+    @cached_property
+    def effort(self) -> np.ndarray:
+        """The force, or in a hinge the torque, that makes the measure grow, shape (N,)."""
+        found = self._each(0.0)
+        if self.acting.energy is not None:
+            found = found - self._law(self.acting.energy.diff(LENGTH))
+        return found if self.acting.pull is None else found - self._law(self.acting.pull)
+
+    @property
+    def force(self) -> np.ndarray:
+        """On the second part (the first has the opposite), in space, shape (N, 3)."""
+        along = self._measured[2]
+        return np.where(self.effort[..., None] == 0.0, 0.0, self.effort[..., None] * along)
+
+    @property
+    def torque(self) -> np.ndarray:
+        """In a hinge, on the second part, in space, shape (N, 3); otherwise zero."""
+        m = self.acting.measure
+        if m.kind != "angle":
+            return np.zeros_like(self.force)
+        assert m.joint is not None
+        axis = JointView(self.run, m.joint)._direction(m.a, m.joint.triad["e"])
+        return self.effort[..., None] * axis
+
+    @property
+    def power(self) -> np.ndarray:
+        """The work that it does on the mechanism per time, shape (N,)."""
+        return np.where(self.effort == 0.0, 0.0, self.effort * self.rate)
+
+    @property
+    def energy(self) -> np.ndarray:
+        """What it stores, shape (N,)."""
+        return self._each(0.0) if self.acting.energy is None else self._law(self.acting.energy)
+
+
+class LoadView(ForceView):
+    """A force or a torque on a part along a run."""
+
+    acting: Load
+
+    @cached_property
+    def _given(self) -> np.ndarray:
+        """Its components in space."""
+        found = [self._valued(e, dict(self.acting.own)) for e in self.acting.given]
+        given = np.stack(found, axis=-1)
+        if not self.acting.follower:
+            return given
+        return np.einsum("...ij,...j->...i", self._part.rotation, given)
+
+    @property
+    def _part(self) -> PartView:
+        return PartView(self.run, self.acting.part)
+
+    @property
+    def _at(self) -> np.ndarray:
+        """Where on the part it acts, in space at the start."""
+        part = self.acting.part
+        reach = list(part.shape.reach)
+        return part.position + part.directors[:, reach] @ self.acting.values[: len(reach)]
+
+    @property
+    def force(self) -> np.ndarray:
+        """On the part, in space, shape (N, 3)."""
+        return np.zeros_like(self._given) if self.acting.torque else self._given
+
+    @property
+    def torque(self) -> np.ndarray:
+        """On the part, in space, shape (N, 3); that of a force about its place is zero."""
+        return self._given if self.acting.torque else np.zeros_like(self._given)
+
+    @property
+    def position(self) -> np.ndarray:
+        """Where it acts, shape (N, 3)."""
+        return self._part.position if self.acting.torque else self._part.place(self._at)
+
+    @property
+    def power(self) -> np.ndarray:
+        """The work that it does on the part per time, shape (N,)."""
+        seen = self._part
+        moving = seen.angular_velocity if self.acting.torque else seen.place_velocity(self._at)
+        return np.sum(self._given * moving, axis=-1)
+
+    @property
+    def energy(self) -> np.ndarray:
+        """−F·P of a force that is a function of time alone, shape (N,); zero of others."""
+        if not self.acting.potential:
+            return self._each(0.0)
+        return -np.sum(self._given * self.position, axis=-1)
+
+
+class PotentialView(ForceView):
+    """A potential of one's own along a run."""
+
+    acting: Potential
+
+    @property
+    def energy(self) -> np.ndarray:
+        """Its value, shape (N,)."""
+        return self._valued(self.acting.energy)
+
+    @property
+    def power(self) -> np.ndarray:
+        """The work that it does per time, −Σ ∂U/∂q q̇, shape (N,)."""
+        slopes = (self._valued(self.acting.energy.diff(x)) for x in self.acting.coordinates)
+        rates = (self.run.v[..., i] for i in self.acting.indices)
+        return self._each(0.0) - sum(s * v for s, v in zip(slopes, rates, strict=True))
+
+    @property
+    def force(self) -> np.ndarray:
+        """Not one force: it acts on all coordinates that it depends on."""
+        raise ModelError(
+            f"{self.acting.name} acts on coordinates, not at a place",
+            expected=".energy or .power",
+            received=".force",
+        )
