@@ -228,8 +228,8 @@ def _touched(kinds: Sequence[Kind], label: np.ndarray, c: int) -> np.ndarray:
         if kind.local is None or not kind.local.rows:
             continue
         for k, expression in enumerate(kind.local.term.expressions):
-            symbols = kind.local.term.coordinates
-            used = [i for i, s in enumerate(symbols) if s in expression.free_symbols]
+            symbols, free = kind.local.term.coordinates, expression.free_symbols
+            used = [i for i, s in enumerate(symbols) if s in free]
             around = label[kind.coordinates[:, used]]
             if used:
                 alone = np.all(around == around[:, :1], axis=1)

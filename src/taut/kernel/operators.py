@@ -45,6 +45,7 @@ import numpy as np
 import sympy as sp
 
 from taut.kernel.discrete import Discrete
+from taut.kernel.eliminate import entries
 from taut.kernel.translate import to_casadi
 from taut.model.invariants import known_to
 from taut.model.symbols import t as time_symbol
@@ -230,8 +231,12 @@ class Local:
 
     def looks_at(self, operator: str) -> list[str]:
         """Names of the arguments that the contribution to `operator` depends on."""
-        out = self.function(operator)(*self.arguments.values())
-        return [name for name, x in self.arguments.items() if x.numel() and ca.depends_on(out, x)]
+        used = entries(self.function(operator)(*self.arguments.values()))
+        return [name for name, x in self._entries.items() if not used.isdisjoint(x)]
+
+    @cached_property
+    def _entries(self) -> dict[str, set[int]]:
+        return {name: entries(x) for name, x in self.arguments.items()}
 
     def function(self, operator: str) -> ca.Function:
         """The contribution to `operator` as a function of all `arguments`, in their order."""

@@ -89,9 +89,25 @@ def scalar(given: object, where: str) -> sp.Expr:
         raise ModelError(
             f"{where} is not finite", expected="finite numbers", received=str(expr)[:80]
         )
-    if expr.has(sp.I) or expr.is_extended_real is False:
+    if not _rational(expr) and (expr.has(sp.I) or expr.is_extended_real is False):
         raise ModelError(f"{where} is complex", expected="real numbers", received=str(expr)[:80])
     return expr
+
+
+def _rational(expr: sp.Expr) -> bool:
+    """Whether it is plainly a rational function of real numbers: to ask SymPy takes long."""
+    todo: list[sp.Basic] = [expr]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, sp.Add | sp.Mul):
+            todo += node.args
+        elif isinstance(node, sp.Pow) and isinstance(node.exp, sp.Integer):
+            todo.append(node.base)
+        elif not isinstance(node, sp.Rational | sp.Float) and not (
+            isinstance(node, sp.Symbol) and node.is_real
+        ):
+            return False
+    return True
 
 
 _REAL = sp.Symbol("x", real=True).assumptions0

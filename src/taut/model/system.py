@@ -175,7 +175,9 @@ class System:
                     remedy="declare it in the term or in parameters=",
                 )
             table = {s: known[s.name] for s in free}
-            own.append(replace(term, expressions=[e.xreplace(table) for e in term.expressions]))
+            if table:
+                term = replace(term, expressions=[e.xreplace(table) for e in term.expressions])
+            own.append(term)
         self._finish(own, drawing)
         return self
 
@@ -490,9 +492,10 @@ class System:
     def named_key(self) -> str:
         """The key, with the names that things go by."""
         listed = [x and [s if isinstance(s, str) else str(s) for s in x] for x in self._spelled[:3]]
-        usual = [None, *([form.format(x) for x in listed[0] or ()] for form in ("{}_dot", "p_{}"))]
-        said = [None if x == y else x for x, y in zip(listed, usual, strict=True)]
-        return f"{self.key} {said} {self.constraint_names}"
+        for k, form in ((1, "{}_dot"), (2, "p_{}")):
+            if listed[k] == (listed[k] and [form.format(x) for x in listed[0] or ()]):
+                listed[k] = None
+        return f"{self.key} {listed} {self.constraint_names}"
 
     def values(self, overrides: Mapping[Any, float] | None = None) -> np.ndarray:
         """Parameter values in order, defaults replaced by `overrides`; none may be missing."""
@@ -632,7 +635,8 @@ def _ambiguous(coordinates: Sequence[Any], parameters: list[str]) -> bool:
         return True
     names = [c if isinstance(c, str) else c.name for c in coordinates]
     every = [t.name, *names, *parameters]
-    if any(x.endswith("_dot") or x.startswith("p_") for x in every):
+    listed = "\n".join(["", *every, ""])
+    if "_dot\n" in listed or "\np_" in listed:
         every += [f"{x}_dot" for x in names] + [f"p_{x}" for x in names]
     return len(set(every)) < len(every)
 

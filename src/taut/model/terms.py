@@ -120,7 +120,8 @@ class Term:
                 expected=instances * len(self.expressions),
                 received=len(self.names),
             )
-        if any(len(set(row)) < k for row in self.indices.tolist()):
+        ordered = np.sort(self.indices, axis=1)
+        if np.any(ordered[:, 1:] == ordered[:, :-1]):
             raise ModelError("an instance of a term uses a coordinate twice")
         if not np.all(np.isfinite(self.values)):
             raise ModelError("the constants of a term are not finite")

@@ -215,8 +215,7 @@ class Mechanism(Flexible, Marked):
     def start(self) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates and velocities at the start."""
         self._check_parts()
-        found = [part.start() for part in self.parts.values()]
-        return np.concatenate([q for q, _ in found]), np.concatenate([v for _, v in found])
+        return parts.starts(list(self.parts.values()))
 
     # ---- as a whole --------------------------------------------------------------------------
 
