@@ -16,6 +16,7 @@ import numpy as np
 
 from taut.kernel.operators import Local
 from taut.kernel.passes import LANES
+from taut.model.symbols import free_symbols
 
 FEWEST = 4  # groups of a type: one block of lanes
 LARGEST = 32  # coordinates of a group
@@ -228,7 +229,7 @@ def _touched(kinds: Sequence[Kind], label: np.ndarray, c: int) -> np.ndarray:
         if kind.local is None or not kind.local.rows:
             continue
         for k, expression in enumerate(kind.local.term.expressions):
-            symbols, free = kind.local.term.coordinates, expression.free_symbols
+            symbols, free = kind.local.term.coordinates, free_symbols(expression)
             used = [i for i, s in enumerate(symbols) if s in free]
             around = label[kind.coordinates[:, used]]
             if used:

@@ -22,6 +22,7 @@ registers are held; where a block may write what it reads, all is read first.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import casadi as ca
 
@@ -32,10 +33,11 @@ REDUCED = "mn+"
 FIXED = REDUCED + "f"  # outputs whose addresses are the same for all blocks
 
 
+@lru_cache(maxsize=32)
 def loop_code(
     function: ca.Function, inputs: str, outputs: str, lanes: int, step: int, apart: bool = False
 ) -> str:
-    """LLVM IR of `function` (one dense input, one dense output) over all instances.
+    """LLVM IR of `function` (one dense input, one dense output) over all instances, remembered.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ from taut.kernel.discrete import Discrete
 from taut.kernel.eliminate import entries
 from taut.kernel.translate import to_casadi
 from taut.model.invariants import known_to
-from taut.model.symbols import t as time_symbol
+from taut.model.symbols import free_symbols, t as time_symbol
 from taut.model.system import System
 from taut.model.terms import Term
 
@@ -134,8 +134,7 @@ class Local:
         table |= {s: x["q"][i] for i, s in enumerate(term.coordinates)}
         table |= {s: rates[i] for i, s in enumerate(term.rates)}
         table |= {s: x["const"][i] for i, s in enumerate(term.constants)}
-        used = (*term.expressions, *self.invariants)
-        free = set().union(*(e.free_symbols for e in used)) - set(table)
+        free = free_symbols(*term.expressions, *self.invariants) - set(table)
         by_name = {name: x["par"][i] for i, name in enumerate(self.parameters)}
         table |= {s: by_name[s.name] for s in free if s.name in by_name}
         # Symbols may differ from ours in their assumptions only (time above all).

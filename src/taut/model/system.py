@@ -165,7 +165,7 @@ class System:
                     expected=f"indices 0 … {self.n - 1}",
                     received=f"{term.indices.min()} … {term.indices.max()}",
                 )
-            free = set().union(*(e.free_symbols for e in term.expressions)) - term.known_symbols()
+            free = term.free_symbols - term.known_symbols()
             stray = sorted(s.name for s in free if s.name not in known)
             if term.kind == "constraint" and any(e.has(*term.rates) for e in term.expressions):
                 raise ModelError("a constraint term depends on velocities", expected="g(q, t)")
@@ -392,8 +392,8 @@ class System:
         """Controls stand in forces, and nowhere else."""
         used: dict[str, set[str]] = {"force": set()}
         for term in self.terms:
-            free = set().union(*(e.free_symbols for e in term.expressions))
-            used.setdefault(term.kind, set()).update({s.name for s in free} & self.controlled)
+            names = {s.name for s in term.free_symbols}
+            used.setdefault(term.kind, set()).update(names & self.controlled)
         forces = used.pop("force")
         for kind, names in used.items():
             if names:
@@ -455,19 +455,13 @@ class System:
     @cached_property
     def rheonomic(self) -> bool:
         """Whether a constraint depends on time."""
-        return any(
-            t in e.free_symbols for x in self.terms if x.kind == "constraint" for e in x.expressions
-        )
+        return any(t in x.free_symbols for x in self.terms if x.kind == "constraint")
 
     @cached_property
     def autonomous(self) -> bool:
         """Whether the energy function does not depend on time."""
-        return not any(
-            t in e.free_symbols
-            for x in self.terms
-            if x.kind in ("lagrangian", "hamiltonian")
-            for e in x.expressions
-        )
+        energies = (x for x in self.terms if x.kind in ("lagrangian", "hamiltonian"))
+        return not any(t in x.free_symbols for x in energies)
 
     @property
     def conservative(self) -> bool:

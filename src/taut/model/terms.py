@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
 import sympy as sp
 
 from taut.errors import ModelError
-from taut.model.symbols import scalar, t
+from taut.model.symbols import free_symbols, scalar, t
 
 Kind = Literal["lagrangian", "hamiltonian", "flow", "constraint", "force"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -137,6 +138,11 @@ class Term:
     def instances(self) -> int:
         """Number of instances."""
         return len(self.indices)
+
+    @cached_property
+    def free_symbols(self) -> set[sp.Symbol]:
+        """Of all its expressions."""
+        return free_symbols(*self.expressions)
 
     def known_symbols(self) -> set[sp.Symbol]:
         """Symbols an expression of this term may use besides the system's parameters."""
