@@ -160,9 +160,7 @@ class FrameElimination:
             x[r] = over(total, entry(r, r))
         turn = [number["turn", a] for a in range(3)]
         for o, value in outside.items():
-            turn = [
-                minus(t, times(number["response", o, a], value)) for a, t in enumerate(turn)
-            ]
+            turn = [minus(t, times(number["response", o, a], value)) for a, t in enumerate(turn)]
         loads = []
         for i, d in enumerate(frame.directors):
             move = _cross(turn, self.hold[i])
