@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import cache
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
@@ -116,11 +117,21 @@ def free_symbols(*expressions: sp.Basic) -> set[sp.Symbol]:
         if id(x) in seen:
             continue
         seen[id(x)] = x
-        if type(x).free_symbols is sp.Basic.free_symbols:
+        if _binds_nothing(type(x)):
             todo += x.args
         else:  # a symbol, or one that binds some, as integrals and sums do
             found |= x.free_symbols
     return found
+
+
+@cache
+def _binds_nothing(kind: type) -> bool:
+    """Whether the free symbols of such a node are those of its arguments.
+
+    Functions have classes with `free_symbols` of their own, so each has to be asked by itself.
+    """
+    says = next(x for x in kind.__mro__ if "free_symbols" in vars(x))
+    return says is sp.Basic
 
 
 def _rational(expr: sp.Expr) -> bool:

@@ -53,7 +53,7 @@ class TestParts:
                 at = {x: given[x] for x in ("mass", "at", "velocity")}
                 parts.append(m.point(f"p{k}", **at))
                 continue
-            given["inertia"] = [(0.3, 0.4, 0.5 + k), (0.3, 0.5, 0.2), (0.0, 0.5, 0.5)][k % 4]
+            given["inertia"] = [(0.3, 0.4, 0.5 + 0.01 * k), (0.3, 0.5, 0.2), (0.0, 0.5, 0.5)][k % 4]
             parts.append(m.body(f"b{k}", **given))
         q, v = m.start()
         system = m.system()
