@@ -198,6 +198,33 @@ def kernels(monkeypatch):
     return made
 
 
+def test_kernels_of_few_instances_are_translated_quickly(monkeypatch):
+    """The ends of a chain; the motion is the same to the bit."""
+    m = taut.Mechanism(gravity=(0, 0, -9.81))
+    before = m.ground
+    for k in range(90):
+        part = m.point(f"p{k}", mass=1.0, at=(k + 1.0, 0, 0))
+        m.rod(before, part)
+        before = part
+    efforts, real, found = [], assembled_room.made_pass, []
+
+    def noted(*arguments):
+        efforts[-1].append((len(arguments[1]), arguments[-1]))
+        return real(*arguments)
+
+    monkeypatch.setattr(assembled_room, "made_pass", noted)
+    for seldom in (assembled_room.SELDOM, 10**9):
+        monkeypatch.setattr(assembled_room, "SELDOM", seldom)
+        compile_room._workshop.cache_clear()
+        efforts.append([])
+        found.append(taut.simulate(m, duration=0.02, step=1e-3, method="rattle", laws=None))
+    assert {effort for count, effort in efforts[0] if count == 1} == {0}
+    assert {effort for count, effort in efforts[0] if count > 10} == {1}
+    assert {effort for _, effort in efforts[1]} == {1}
+    np.testing.assert_array_equal(found[0].q, found[1].q)
+    np.testing.assert_array_equal(found[0].energy, found[1].energy)
+
+
 # ------------------------------------------------------------------- twins
 
 

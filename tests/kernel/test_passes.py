@@ -7,13 +7,15 @@ import casadi as ca
 import numpy as np
 import pytest
 
+from taut.kernel.loop_code import loop_code
+from taut.kernel.native import object_code
 from taut.kernel.passes import LANES, made_pass
 
 CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 TRASH = 1
 
 
-def made(function, gather, target, how, size, back=False):
+def made(function, gather, target, how, size, back=False, effort=1):
     """The pass, and how many numbers it needs."""
     end = [size]
 
@@ -22,7 +24,9 @@ def made(function, gather, target, how, size, back=False):
         return end[0] - count
 
     with ThreadPoolExecutor(1) as pool:
-        found = made_pass(function, gather, target, how, reserve, TRASH, pool, back=back)
+        found = made_pass(
+            function, gather, target, how, reserve, TRASH, pool, back=back, effort=effort
+        )
     return found, end[0]
 
 
@@ -115,3 +119,19 @@ def test_what_is_written_may_be_what_is_read():
     x = ca.SX.sym("x", 2)
     swap = ca.Function("f", [x], [ca.vertcat(x[1], x[0])])
     compared(swap, gather, gather, "==", 100)
+
+
+@pytest.mark.parametrize("count", [1, 3, 42])
+def test_what_is_translated_quickly_says_the_same(count):
+    """The same bits from other code."""
+    n, given = np.arange(count), np.random.default_rng(count).uniform(0.5, 1.5, 900)
+    gather = np.stack([10 + n, 100 + 3 * n, 0 * n + 5], axis=1)
+    target = np.stack([400 + n, 600 + n, 0 * n + 7], axis=1)
+    function, floats, code = polynomial(3, 3), [], []
+    for effort in (0, 1):
+        found, length = made(function, gather, target, "=am", 700, effort=effort)
+        floats.append(given[:length].copy())
+        run(found, floats[-1])
+        code.append(object_code(loop_code(function, "ugb", "Uum", LANES, LANES), effort))
+    np.testing.assert_array_equal(*floats)
+    assert code[0] != code[1]

@@ -29,13 +29,14 @@ from taut.kernel.loop_code import loop_code
 from taut.kernel.machine import Machine, Stage
 from taut.kernel.operators import locals_of
 from taut.kernel.outer import Outer
-from taut.kernel.passes import Pass, made_pass
+from taut.kernel.passes import LANES, Pass, made_pass
 from taut.kernel.plan import SCALARS, AbstractStep, AssignPlan, Planner, SolvePlan
 from taut.kernel.solves import SolveStage
 from taut.methods.base import Method, Step
 from taut.model.system import System
 
 SX = ca.SX
+SELDOM = 64  # coordinates for each instance of a kernel that is little used
 
 
 @dataclass
@@ -369,7 +370,9 @@ class Layout(Bank):
         """The pass of a function; gathering −1 reads zero."""
         gather = np.where(gather < 0, self.zero, gather)
         given = function, gather, target, how, self.reserve, self.trash, self.pool
-        return made_pass(*given, loop_code, back)
+        # The ends of a chain, say, are a kernel each and next to nothing of a step.
+        rare = len(gather) < LANES and len(gather) * SELDOM <= self.n
+        return made_pass(*given, loop_code, back, 0 if rare else 1)
 
     def _summed(self) -> str | None:
         """The sum that is where the step ends, if the method looks at it."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import casadi as ca
 import numpy as np
 
+from taut.kernel.arithmetic import less, minus, no, plus, size_of, times
 from taut.kernel.sparse import TINY_PIVOT, analysed
 
 SX = ca.SX
@@ -79,8 +80,8 @@ class Elimination:
         for k in reversed(self.order):
             total = right[k]
             for j, entry in upper[k].items():
-                total = total - entry * x[j]
-            x[k] = total * inverse[k]
+                total = minus(total, times(entry, x[j]))
+            x[k] = times(total, inverse[k])
         return {k: x[k] for k in self.order}
 
 
@@ -107,8 +108,8 @@ def eliminated(
         left.discard(k)
         row = rows.pop(k)
         pivot = row.pop(k)
-        size = ca.fabs(pivot) + sizes.get(k, 0)
-        found.bad = found.bad + ca.logic_not(TINY_PIVOT * size < ca.fabs(pivot))
+        size = plus(size_of(pivot), sizes.get(k, 0))
+        found.bad = plus(found.bad, no(less(times(TINY_PIVOT, size), size_of(pivot))))
         inverse = 1 / pivot
         if k not in changed:
             found.untouched.add(k)
@@ -117,15 +118,18 @@ def eliminated(
         for i in sorted(columns[k]):
             if i == k or i not in rows:
                 continue
-            factor = rows[i].pop(k) * inverse
+            factor = times(rows[i].pop(k), inverse)
             changed.add(i)
             for j, entry in row.items():
-                part = factor * entry
-                rows[i][j] = rows[i][j] - part if j in rows[i] else -part
+                part = times(factor, entry)
+                rows[i][j] = minus(rows[i][j], part) if j in rows[i] else -part
                 columns.setdefault(j, set()).add(i)
                 if i == j:
-                    sizes[i] = sizes.get(i, 0) + ca.fabs(part)
-            right[i] = right[i] - factor * right[k] if i in right else -factor * right[k]
+                    sizes[i] = plus(sizes.get(i, 0), size_of(part))
+            if i in right:
+                right[i] = minus(right[i], times(factor, right[k]))
+            else:
+                right[i] = times(-factor, right[k])
     inner = set(order)
     for i, row in rows.items():
         found.schur |= {(i, j): entry for j, entry in row.items() if j not in inner}

@@ -14,6 +14,7 @@ import casadi as ca
 import numpy as np
 
 from taut.errors import InputError
+from taut.kernel.arithmetic import plus, times
 from taut.kernel.eliminate import curved, written_out
 from taut.kernel.groups import GroupType, Kind, Member
 from taut.kernel.operators import ARGUMENTS, SPACES, Local
@@ -228,8 +229,8 @@ class Bank:
             if SPACES.get(p.operator) != wanted or not kind.local.has(p.operator):
                 continue
             coefficient = self.scaled(ca.jacobian(expression, p.symbol), vectors)
-            part = coefficient * self._local_call(kind.local, p, vectors)
-            total = part if total is None else total + part
+            part = times(coefficient, self._local_call(kind.local, p, vectors))
+            total = part if total is None else plus(total, part)
         return total
 
     def without_operators(self, called, expression: SX, space: str, vectors) -> SX:
@@ -256,7 +257,7 @@ class Bank:
     def group_value(self, group: GroupType, expression: SX, space: str, vectors) -> SX:
         """All that the terms attached to a group, and no term, add to its local components."""
         called = self.step.called(expression)
-        total = self.without_operators(called, expression, space, vectors)
+        total = ca.vertsplit(self.without_operators(called, expression, space, vectors))
         for number, member in enumerate(group.members):
             local = self.kinds[member.kind].local
             assert local is not None
@@ -265,11 +266,11 @@ class Bank:
                 if SPACES.get(p.operator) != space or not local.has(p.operator):
                     continue
                 coefficient = self.scaled(ca.jacobian(expression, p.symbol), vectors)
-                part = coefficient * self._local_call(local, p, vectors, member, number)
-                for k, at in enumerate(where):
+                part = times(coefficient, self._local_call(local, p, vectors, member, number))
+                for at, x in zip(where, ca.vertsplit(part), strict=True):
                     if at >= 0:
-                        total[at] = total[at] + part[k]
-        return total
+                        total[at] = plus(total[at], x)
+        return ca.vertcat(SX(0, 1), *total)
 
     # ---- expressions in local vectors --------------------------------------------------------
 
@@ -288,8 +289,8 @@ class Bank:
             value = self._vectorised(self._open(expression), vectors, space)
             if member is not None:
                 where = member.slots if space == "q" else member.rows
-                picked = [value[i] if i >= 0 else SX(0) for i in where]
-                value = ca.vertcat(*picked) if picked else SX(0, 1)
+                every, nothing = ca.vertsplit(value), SX(0)
+                value = ca.vertcat(SX(0, 1), *(every[i] if i >= 0 else nothing for i in where))
             given[name] = value
         time = self.scaled(placeholder.time, vectors)
         constants = vectors.constants(len(local.term.constants), number)
@@ -303,11 +304,15 @@ class Bank:
 
     def scaled(self, expression: SX, vectors) -> SX:
         """A coefficient or a time in the symbols that kernels read from the bank."""
+        if expression.is_constant():
+            return expression
         scalars = [vectors.scalar(name) for name in SCALARS]
         return ca.substitute([expression], [self.step.t, self.step.t1, self.step.h], scalars)[0]
 
     def _vectorised(self, expression: SX, vectors, space: str) -> SX:
         """An affine combination of abstract vectors, as local vectors."""
+        if expression.is_symbolic() and self.spaces.get(expression.name()) == space:
+            return vectors.get(expression.name())
         total = SX.zeros(vectors.sizes[space])
         for symbol in ca.symvar(expression):
             if symbol.name() in SCALARS:
@@ -320,7 +325,7 @@ class Bank:
                     remedy="give the inner one an unknown of its own in the method's program",
                 )
             coefficient = self.scaled(ca.jacobian(expression, symbol), vectors)
-            total = total + coefficient * vectors.get(symbol.name())
+            total = plus(total, times(coefficient, vectors.get(symbol.name())))
         return total
 
     # ---- inputs ------------------------------------------------------------------------------

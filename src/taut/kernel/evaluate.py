@@ -15,6 +15,7 @@ import casadi as ca
 import numpy as np
 
 from taut.kernel.operators import ARGUMENTS, SPACES, Local
+from taut.model.symbols import free_symbols
 from taut.model.system import System
 
 if TYPE_CHECKING:  # SciPy is loaded when a large system needs it: it takes a quarter of a second
@@ -88,7 +89,7 @@ class Mechanics:
         i_all, j_all = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for local, rows in zip(self.locals, self._rows, strict=True):
             for k in range(local.rows):
-                used = local.term.expressions[k].free_symbols
+                used = free_symbols(local.term.expressions[k])
                 here = [i for i, s in enumerate(local.term.coordinates) if s in used]
                 i_all.append(np.repeat(rows[:, k], len(here)))
                 j_all.append(local.term.indices[:, here].ravel())

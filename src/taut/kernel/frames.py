@@ -19,10 +19,12 @@ but that they are independent.  Three equations instead of eighteen: this is the
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import reduce
 
 import casadi as ca
 import numpy as np
 
+from taut.kernel.arithmetic import less, minus, no, over, plus, size_of, times
 from taut.kernel.sparse import TINY_PIVOT
 
 SX = ca.SX
@@ -79,7 +81,7 @@ class FrameElimination:
         force = [[self.right[x] for x in d] for d in moves]
         self.strain = self._strain()
         free = [
-            [f - e * p for f, p in zip(*pair, strict=True)]
+            [minus(f, times(e, p)) for f, p in zip(*pair, strict=True)]
             for e, *pair in zip(self.inertia, force, self.strain, strict=True)
         ]
         inverse = self._inverse()
@@ -96,17 +98,19 @@ class FrameElimination:
             turned = _torque(self.hold, row)
             total = _dot(turned, self.turn)
             for c, p in zip(row, self.strain, strict=True):
-                total = total + _dot(c, p)
+                total = plus(total, _dot(c, p))
             for x in self.frame.others:
-                total = total + self._entry(o, x) * self.right[x] / self._entry(x, x)
+                part = times(self._entry(o, x), self.right[x])
+                total = plus(total, over(part, self._entry(x, x)))
             self.rest[o] = -total
             for to in self.outer:
                 turning, moving = _dot(turned, self.response[to]), SX(0)
                 for x in self.frame.others:
-                    moving = moving + self._entry(o, x) * self._entry(x, to) / self._entry(x, x)
-                self.schur[o, to] = -(turning + moving)
+                    part = times(self._entry(o, x), self._entry(x, to))
+                    moving = plus(moving, over(part, self._entry(x, x)))
+                self.schur[o, to] = -plus(turning, moving)
                 if o == to:
-                    self.lost[o] = ca.fabs(turning) + ca.fabs(moving)
+                    self.lost[o] = plus(size_of(turning), size_of(moving))
 
     def _inverse(self) -> list[Vector]:
         """K⁻¹ by cofactors."""
@@ -115,7 +119,8 @@ class FrameElimination:
             both = _dot(push, hold)
             for a in range(3):
                 for b in range(3):
-                    k[a][b] = k[a][b] + e * ((both if a == b else 0) - hold[a] * push[b])
+                    across = minus(both if a == b else SX(0), times(hold[a], push[b]))
+                    k[a][b] = plus(k[a][b], times(e, across))
         dual, self.bad = _dual(k, self.bad)
         return [[dual[b][a] for b in range(3)] for a in range(3)]
 
@@ -151,20 +156,20 @@ class FrameElimination:
         for r in frame.others:
             total = number["right", r]
             for o, value in outside.items():
-                total = total - entry(r, o) * value
-            x[r] = total / entry(r, r)
+                total = minus(total, times(entry(r, o), value))
+            x[r] = over(total, entry(r, r))
         turn = [number["turn", a] for a in range(3)]
         for o, value in outside.items():
-            turn = [t - number["response", o, a] * value for a, t in enumerate(turn)]
+            turn = [minus(t, times(number["response", o, a], value)) for a, t in enumerate(turn)]
         loads = []
         for i, d in enumerate(frame.directors):
             move = _cross(turn, self.hold[i])
             load = []
             for a, place in enumerate(d):
-                x[place] = move[a] + number["strain", i, a]
-                total = number["right", place] - self.inertia[i] * x[place]
+                x[place] = plus(move[a], number["strain", i, a])
+                total = minus(number["right", place], times(self.inertia[i], x[place]))
                 for o, value in outside.items():
-                    total = total - self.arms[o][i][a] * value
+                    total = minus(total, times(self.arms[o][i][a], value))
                 load.append(total)
             loads.append(load)
         dual, _ = _dual(self.push, SX(0))
@@ -238,11 +243,12 @@ def _weights(known: dict[tuple[int, int], float], directors, own, cross) -> np.n
 
 
 def _dot(a: Vector, b: Vector) -> SX:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+    first, second, third = map(times, a, b)
+    return plus(plus(first, second), third)
 
 
 def _cross(a: Vector, b: Vector) -> Vector:
-    return [a[i - 2] * b[i - 1] - a[i - 1] * b[i - 2] for i in range(3)]
+    return [minus(times(a[i - 2], b[i - 1]), times(a[i - 1], b[i - 2])) for i in range(3)]
 
 
 def _combined(amounts: Vector, vectors: list[Vector]) -> Vector:
@@ -252,7 +258,7 @@ def _combined(amounts: Vector, vectors: list[Vector]) -> Vector:
 def _torque(directors: list[Vector], forces: list[Vector]) -> Vector:
     """Σᵢ dᵢ × fᵢ."""
     parts = [_cross(d, f) for d, f in zip(directors, forces, strict=True)]
-    return [sum((p[a] for p in parts), SX(0)) for a in range(3)]
+    return [reduce(plus, (p[a] for p in parts), SX(0)) for a in range(3)]
 
 
 def _times(matrix: list[Vector], vector: Vector) -> Vector:
@@ -263,7 +269,7 @@ def _dual(vectors: list[Vector], bad: SX) -> tuple[list[Vector], SX]:
     """D̂ʲ with D̂ʲ·Dᵢ = δᵢⱼ; `bad` grows if the vectors are not independent."""
     crossed = [_cross(vectors[i - 2], vectors[i - 1]) for i in range(3)]
     volume = _dot(vectors[0], crossed[0])
-    size = sum((ca.fabs(a * b) for a, b in zip(vectors[0], crossed[0], strict=True)), SX(0))
-    bad = bad + ca.logic_not(TINY_PIVOT * size < ca.fabs(volume))
+    size = reduce(plus, map(size_of, map(times, vectors[0], crossed[0])), SX(0))
+    bad = plus(bad, no(less(times(TINY_PIVOT, size), size_of(volume))))
     inverse = 1 / volume
-    return [[x * inverse for x in c] for c in crossed], bad
+    return [[times(x, inverse) for x in c] for c in crossed], bad

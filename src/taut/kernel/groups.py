@@ -16,6 +16,7 @@ import numpy as np
 
 from taut.kernel.operators import Local
 from taut.kernel.passes import LANES
+from taut.model.symbols import free_symbols
 
 FEWEST = 4  # groups of a type: one block of lanes
 LARGEST = 32  # coordinates of a group
@@ -228,8 +229,8 @@ def _touched(kinds: Sequence[Kind], label: np.ndarray, c: int) -> np.ndarray:
         if kind.local is None or not kind.local.rows:
             continue
         for k, expression in enumerate(kind.local.term.expressions):
-            symbols = kind.local.term.coordinates
-            used = [i for i, s in enumerate(symbols) if s in expression.free_symbols]
+            symbols, free = kind.local.term.coordinates, free_symbols(expression)
+            used = [i for i, s in enumerate(symbols) if s in free]
             around = label[kind.coordinates[:, used]]
             if used:
                 alone = np.all(around == around[:, :1], axis=1)

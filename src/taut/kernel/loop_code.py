@@ -22,6 +22,7 @@ registers are held; where a block may write what it reads, all is read first.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import casadi as ca
 
@@ -32,10 +33,11 @@ REDUCED = "mn+"
 FIXED = REDUCED + "f"  # outputs whose addresses are the same for all blocks
 
 
+@lru_cache(maxsize=32)
 def loop_code(
     function: ca.Function, inputs: str, outputs: str, lanes: int, step: int, apart: bool = False
 ) -> str:
-    """LLVM IR of `function` (one dense input, one dense output) over all instances.
+    """LLVM IR of `function` (one dense input, one dense output) over all instances, remembered.
 
     Parameters
     ----------
@@ -94,11 +96,13 @@ class _Writer:
         e.do("%length = load i64, ptr %row, align 8\n  br label %loop")
         e.label("loop")
         e.do("%k = phi i64 [ 0, %run ], [ %more, %loop ]")
-        e.do("%here = phi ptr [ %floats, %run ], [ %there, %loop ]")
+        e.do("%at = phi ptr [ %floats, %run ], [ %there, %loop ]")
         for a, x, b in zip(sums, begun, grown, strict=True):
             e.do(f"{a} = phi {e.type} [ {x}, %run ], [ {b}, %loop ]")
+        # Hidden from LLVM's search for addresses that grow alike: there are none, and it is long.
+        e.do('%here = call ptr asm "", "=r,0"(ptr %at)')
         self._body(sums, grown)
-        e.do(f"%there = getelementptr double, ptr %here, i64 {self.step}")
+        e.do(f"%there = getelementptr double, ptr %at, i64 {self.step}")
         e.do("%more = add i64 %k, 1")
         e.do("%go = icmp ult i64 %more, %length\n  br i1 %go, label %loop, label %ran")
         e.label("ran")

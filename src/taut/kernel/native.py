@@ -50,21 +50,22 @@ class Native:
         return found
 
 
-def compiled(ir: str, plain: bool = False) -> Native:
+def compiled(ir: str, effort: int | None = None) -> Native:
     """`ir` as machine code, from the cache if it is there.
 
-    `plain` code is translated as it stands: for long rows of operations without a branch, in which
-    there is nothing to be found (and rearranging them takes registers), that is the best.
+    With an `effort` code is translated as it stands: for long rows of operations without a branch,
+    in which there is nothing to be found (and rearranging them takes registers), that is the best.
+    1 looks for registers with care; 0 takes a fifth of the time, for code that is little used.
     """
-    return Native(object_code(ir, plain))
+    return Native(object_code(ir, effort))
 
 
-def object_code(ir: str, plain: bool = False) -> bytes:
+def object_code(ir: str, effort: int | None = None) -> bytes:
     """The object file of `ir`, from the cache or compiled and put there."""
-    path = cache_directory() / (_key(f"; plain\n{ir}" if plain else ir) + ".o")
+    path = cache_directory() / (_key(ir if effort is None else f"; plain {effort}\n{ir}") + ".o")
     found = read_checked(path)
     if found is None:
-        found = _compile(ir, plain) if plain else _compile(ir)
+        found = _compile(ir) if effort is None else _compile(ir, effort)
         write_checked(path, found)
     return found
 
@@ -101,12 +102,12 @@ def write_checked(path: Path, body: bytes) -> None:
         return
 
 
-def _compile(ir: str, plain: bool = False) -> bytes:
-    machine = _target_machine(1 if plain else 3)
+def _compile(ir: str, effort: int | None = None) -> bytes:
+    machine = _target_machine(3 if effort is None else effort)
     module = llvm.parse_assembly(ir)
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
-    if plain:
+    if effort is not None:
         return machine.emit_object(module)
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     # Packing unrelated scalars into vectors lengthens the chain that a step waits for.

@@ -45,9 +45,10 @@ import numpy as np
 import sympy as sp
 
 from taut.kernel.discrete import Discrete
+from taut.kernel.eliminate import entries
 from taut.kernel.translate import to_casadi
 from taut.model.invariants import known_to
-from taut.model.symbols import t as time_symbol
+from taut.model.symbols import free_symbols, t as time_symbol
 from taut.model.system import System
 from taut.model.terms import Term
 
@@ -133,8 +134,7 @@ class Local:
         table |= {s: x["q"][i] for i, s in enumerate(term.coordinates)}
         table |= {s: rates[i] for i, s in enumerate(term.rates)}
         table |= {s: x["const"][i] for i, s in enumerate(term.constants)}
-        used = (*term.expressions, *self.invariants)
-        free = set().union(*(e.free_symbols for e in used)) - set(table)
+        free = free_symbols(*term.expressions, *self.invariants) - set(table)
         by_name = {name: x["par"][i] for i, name in enumerate(self.parameters)}
         table |= {s: by_name[s.name] for s in free if s.name in by_name}
         # Symbols may differ from ours in their assumptions only (time above all).
@@ -230,8 +230,12 @@ class Local:
 
     def looks_at(self, operator: str) -> list[str]:
         """Names of the arguments that the contribution to `operator` depends on."""
-        out = self.function(operator)(*self.arguments.values())
-        return [name for name, x in self.arguments.items() if x.numel() and ca.depends_on(out, x)]
+        used = entries(self.function(operator)(*self.arguments.values()))
+        return [name for name, x in self._entries.items() if not used.isdisjoint(x)]
+
+    @cached_property
+    def _entries(self) -> dict[str, set[int]]:
+        return {name: entries(x) for name, x in self.arguments.items()}
 
     def function(self, operator: str) -> ca.Function:
         """The contribution to `operator` as a function of all `arguments`, in their order."""

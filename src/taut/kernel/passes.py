@@ -58,9 +58,9 @@ class Pass:
 
 
 @lru_cache(maxsize=1024)
-def kernel(ir: str) -> Native:
+def kernel(ir: str, effort: int) -> Native:
     """Machine code, remembered: many systems and stages share their kernels."""
-    return compiled(ir, plain=True)
+    return compiled(ir, effort)
 
 
 def made_pass(
@@ -73,6 +73,7 @@ def made_pass(
     pool: Executor,
     emit: Callable[..., str] = loop_code,
     back: bool = False,
+    effort: int = 1,
 ) -> Pass:
     """The pass of `function`.
 
@@ -90,6 +91,8 @@ def made_pass(
         Compiles the kernel, while others are written.
     back : bool
         Whether the last block comes first.
+    effort : int
+        See `native.compiled`.
     """
     count = len(gather)
     lanes = LANES if count >= LANES else 1
@@ -110,8 +113,9 @@ def made_pass(
         inputs, moved = inputs[::-1], moved[::-1]
     step = -lanes if back else lanes
     table, runs = _table(inputs, read, moved, written, step)
+    text = emit(function, read, written, lanes, step, _apart(gather, target))
     return Pass(
-        pool.submit(kernel, emit(function, read, written, lanes, step, _apart(gather, target))),
+        pool.submit(kernel, text, effort),
         gather,
         target,
         table,

@@ -20,6 +20,7 @@ import casadi as ca
 import numpy as np
 
 from taut.kernel import guesses
+from taut.kernel.arithmetic import larger_of, over, plus, size_of, times
 from taut.kernel.condense import LAST, Elimination, eliminated, elimination_order
 from taut.kernel.contributions import SX, Contribution, LocalVectors, Places
 from taut.kernel.frames import FrameElimination, frame_of
@@ -256,12 +257,12 @@ class SolveStage:
         for x in moves:
             total = SX(0)
             for j, value in x.items():
-                weight = self.watch[j] + h * self.watch[len(self.sizes) + j]
-                total = total + weight * value
-            totals.append(h * ca.fabs(total))
-            felt = felt + totals[-1]
+                weight = plus(self.watch[j], times(h, self.watch[len(self.sizes) + j]))
+                total = plus(total, times(weight, value))
+            totals.append(times(h, size_of(total)))
+            felt = plus(felt, totals[-1])
         floors = [floor[i] for i in range(len(totals))]
-        sizes = [ca.fabs(q[i]) + ca.fabs(move[i]) + x for i, x in enumerate(floors)]
+        sizes = [plus(plus(size_of(q[i]), size_of(move[i])), x) for i, x in enumerate(floors)]
         return _largest_ratio(totals, sizes) + FELT * felt, _largest_ratio(totals, floors)
 
 
@@ -271,8 +272,8 @@ def _largest_ratio(above: list[SX], below: list[SX]) -> SX:
     for k in range(0, len(above), 3):
         (a, *more), (b, *others) = above[k : k + 3], below[k : k + 3]
         for c, d in zip(more, others, strict=True):
-            a, b = ca.fmax(a * d, c * b), b * d
-        largest = ca.fmax(largest, a / b)
+            a, b = larger_of(times(a, d), times(c, b)), times(b, d)
+        largest = larger_of(largest, over(a, b))
     return largest
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import cache
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
@@ -85,13 +86,62 @@ def scalar(given: object, where: str) -> sp.Expr:
             expected="a SymPy expression or a number",
             received=f"{type(expr).__name__}: {str(expr)[:80]}",
         )
-    if expr.has(sp.nan, sp.zoo, sp.oo, -sp.oo) or not all(map(_fits, expr.atoms(sp.Number))):
+    if expr.has(sp.nan, sp.zoo, sp.oo, -sp.oo) or not all(map(_fits, distinct(expr))):
         raise ModelError(
             f"{where} is not finite", expected="finite numbers", received=str(expr)[:80]
         )
-    if expr.has(sp.I) or expr.is_extended_real is False:
+    if not _rational(expr) and (expr.has(sp.I) or expr.is_extended_real is False):
         raise ModelError(f"{where} is complex", expected="real numbers", received=str(expr)[:80])
     return expr
+
+
+def distinct(*expressions: sp.Basic) -> list[sp.Basic]:
+    """All nodes of expressions, shared ones once: of a tree of 100 000 that may be hundreds."""
+    found = {id(x): x for x in expressions}
+    todo = list(expressions)
+    while todo:
+        for x in todo.pop().args:
+            if id(x) not in found:
+                found[id(x)] = x
+                todo.append(x)
+    return list(found.values())
+
+
+def free_symbols(*expressions: sp.Basic) -> set[sp.Symbol]:
+    """What SymPy's `free_symbols` are, of all of them together; shared nodes are seen once."""
+    found: set[sp.Symbol] = set()
+    seen: dict[int, sp.Basic] = {}
+    todo = list(expressions)
+    while todo:
+        x = todo.pop()
+        if id(x) in seen:
+            continue
+        seen[id(x)] = x
+        if _binds_nothing(type(x)):
+            todo += x.args
+        else:  # a symbol, or one that binds some, as integrals and sums do
+            found |= x.free_symbols
+    return found
+
+
+@cache
+def _binds_nothing(kind: type) -> bool:
+    """Whether the free symbols of such a node are those of its arguments.
+
+    Functions have classes with `free_symbols` of their own, so each has to be asked by itself.
+    """
+    says = next(x for x in kind.__mro__ if "free_symbols" in vars(x))
+    return says is sp.Basic
+
+
+def _rational(expr: sp.Expr) -> bool:
+    """Whether it is plainly a rational function of real numbers: to ask SymPy takes long."""
+    return all(
+        x.is_real if isinstance(x, sp.Symbol)
+        else isinstance(x.exp, sp.Integer) if isinstance(x, sp.Pow)
+        else isinstance(x, sp.Add | sp.Mul | sp.Rational | sp.Float)
+        for x in distinct(expr)
+    )  # fmt: skip
 
 
 _REAL = sp.Symbol("x", real=True).assumptions0
@@ -181,9 +231,9 @@ class Vocabulary:
         return expr.xreplace(table) if table else expr
 
 
-def _fits(number: sp.Number) -> bool:
-    """Whether a number is one of float64 too."""
+def _fits(node: sp.Basic) -> bool:
+    """Whether a number is one of float64 too; anything else is none."""
     try:
-        return abs(float(number)) < float("inf")
+        return not isinstance(node, sp.Number) or abs(float(node)) < float("inf")
     except OverflowError:
         return False

@@ -165,7 +165,7 @@ class System:
                     expected=f"indices 0 … {self.n - 1}",
                     received=f"{term.indices.min()} … {term.indices.max()}",
                 )
-            free = set().union(*(e.free_symbols for e in term.expressions)) - term.known_symbols()
+            free = term.free_symbols - term.known_symbols()
             stray = sorted(s.name for s in free if s.name not in known)
             if term.kind == "constraint" and any(e.has(*term.rates) for e in term.expressions):
                 raise ModelError("a constraint term depends on velocities", expected="g(q, t)")
@@ -175,7 +175,9 @@ class System:
                     remedy="declare it in the term or in parameters=",
                 )
             table = {s: known[s.name] for s in free}
-            own.append(replace(term, expressions=[e.xreplace(table) for e in term.expressions]))
+            if table:
+                term = replace(term, expressions=[e.xreplace(table) for e in term.expressions])
+            own.append(term)
         self._finish(own, drawing)
         return self
 
@@ -390,8 +392,8 @@ class System:
         """Controls stand in forces, and nowhere else."""
         used: dict[str, set[str]] = {"force": set()}
         for term in self.terms:
-            free = set().union(*(e.free_symbols for e in term.expressions))
-            used.setdefault(term.kind, set()).update({s.name for s in free} & self.controlled)
+            names = {s.name for s in term.free_symbols}
+            used.setdefault(term.kind, set()).update(names & self.controlled)
         forces = used.pop("force")
         for kind, names in used.items():
             if names:
@@ -453,19 +455,13 @@ class System:
     @cached_property
     def rheonomic(self) -> bool:
         """Whether a constraint depends on time."""
-        return any(
-            t in e.free_symbols for x in self.terms if x.kind == "constraint" for e in x.expressions
-        )
+        return any(t in x.free_symbols for x in self.terms if x.kind == "constraint")
 
     @cached_property
     def autonomous(self) -> bool:
         """Whether the energy function does not depend on time."""
-        return not any(
-            t in e.free_symbols
-            for x in self.terms
-            if x.kind in ("lagrangian", "hamiltonian")
-            for e in x.expressions
-        )
+        energies = (x for x in self.terms if x.kind in ("lagrangian", "hamiltonian"))
+        return not any(t in x.free_symbols for x in energies)
 
     @property
     def conservative(self) -> bool:
@@ -490,9 +486,10 @@ class System:
     def named_key(self) -> str:
         """The key, with the names that things go by."""
         listed = [x and [s if isinstance(s, str) else str(s) for s in x] for x in self._spelled[:3]]
-        usual = [None, *([form.format(x) for x in listed[0] or ()] for form in ("{}_dot", "p_{}"))]
-        said = [None if x == y else x for x, y in zip(listed, usual, strict=True)]
-        return f"{self.key} {said} {self.constraint_names}"
+        for k, form in ((1, "{}_dot"), (2, "p_{}")):
+            if listed[k] == (listed[k] and [form.format(x) for x in listed[0] or ()]):
+                listed[k] = None
+        return f"{self.key} {listed} {self.constraint_names}"
 
     def values(self, overrides: Mapping[Any, float] | None = None) -> np.ndarray:
         """Parameter values in order, defaults replaced by `overrides`; none may be missing."""
@@ -632,7 +629,8 @@ def _ambiguous(coordinates: Sequence[Any], parameters: list[str]) -> bool:
         return True
     names = [c if isinstance(c, str) else c.name for c in coordinates]
     every = [t.name, *names, *parameters]
-    if any(x.endswith("_dot") or x.startswith("p_") for x in every):
+    listed = "\n".join(["", *every, ""])
+    if "_dot\n" in listed or "\np_" in listed:
         every += [f"{x}_dot" for x in names] + [f"p_{x}" for x in names]
     return len(set(every)) < len(every)
 

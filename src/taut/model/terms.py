@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
 import sympy as sp
 
 from taut.errors import ModelError
-from taut.model.symbols import scalar, t
+from taut.model.symbols import free_symbols, scalar, t
 
 Kind = Literal["lagrangian", "hamiltonian", "flow", "constraint", "force"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -120,7 +121,8 @@ class Term:
                 expected=instances * len(self.expressions),
                 received=len(self.names),
             )
-        if any(len(set(row)) < k for row in self.indices.tolist()):
+        ordered = np.sort(self.indices, axis=1)
+        if np.any(ordered[:, 1:] == ordered[:, :-1]):
             raise ModelError("an instance of a term uses a coordinate twice")
         if not np.all(np.isfinite(self.values)):
             raise ModelError("the constants of a term are not finite")
@@ -136,6 +138,11 @@ class Term:
     def instances(self) -> int:
         """Number of instances."""
         return len(self.indices)
+
+    @cached_property
+    def free_symbols(self) -> set[sp.Symbol]:
+        """Of all its expressions."""
+        return free_symbols(*self.expressions)
 
     def known_symbols(self) -> set[sp.Symbol]:
         """Symbols an expression of this term may use besides the system's parameters."""

@@ -44,6 +44,33 @@ class TestParts:
         system = m.system()
         assert (system.n, system.c) == (n, c)
 
+    def test_parts_of_all_shapes_in_turn(self, rng):
+        """What belongs to a part stands where its coordinates are, whatever is between."""
+        m, parts = taut.Mechanism(), []
+        for k in range(12):
+            given = moving(rng) | {"mass": 1.0 + k}
+            if k % 4 == 3:
+                at = {x: given[x] for x in ("mass", "at", "velocity")}
+                parts.append(m.point(f"p{k}", **at))
+                continue
+            given["inertia"] = [(0.3, 0.4, 0.5 + 0.01 * k), (0.3, 0.5, 0.2), (0.0, 0.5, 0.5)][k % 4]
+            parts.append(m.body(f"b{k}", **given))
+        q, v = m.start()
+        system = m.system()
+        masses = np.zeros(system.n)
+        for term in system.terms:
+            if term.kind == "lagrangian":
+                for row, (mass, *extents) in zip(term.indices, term.values, strict=True):
+                    masses[row] = np.repeat([mass, *extents], 3)
+        for part in parts:
+            own = slice(part.first, part.first + part.shape.size)
+            axes = (part.rotation @ part.axes).T[[k - 1 for k in part.shape.directors]]
+            spin = np.cross(part.angular_velocity, axes)
+            np.testing.assert_allclose(q[own], [*part.position, *axes.ravel()], rtol=1e-15)
+            np.testing.assert_allclose(v[own], [*part.velocity, *spin.ravel()], atol=1e-15)
+            np.testing.assert_array_equal(masses[own], part.masses)
+            assert system.coordinates[part.first].name == f"x_{part.name}"
+
     @pytest.mark.parametrize("inertia", [(0.3, 0.4, 0.5), (0.3, 0.5, 0.2), (0.0, 0.5, 0.5)])
     def test_energy_and_momenta_are_those_of_rigid_bodies(self, rng, inertia):
         m = taut.Mechanism()

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from taut.model.symbols import free_symbols
 from taut.model.terms import Kind, Term
 
 Written = tuple[Sequence[sp.Symbol], Sequence[sp.Symbol], Sequence[sp.Symbol], Sequence[sp.Expr]]
@@ -30,7 +31,7 @@ class Entry:
 
     def term(self) -> Term:
         """With all its instances."""
-        used = set().union(*(e.free_symbols for e in self.expressions))
+        used = free_symbols(*self.expressions)
         return Term(
             kind=self.kind,
             coordinates=self.coordinates,
@@ -69,7 +70,7 @@ class Piece:
     kind: Kind
     key: Hashable
     write: Callable[[], Written]
-    indices: Sequence[int]
+    indices: Sequence[Any]
     values: Any
     names: Sequence[str] = ()
     dissipates: bool = False
@@ -84,14 +85,24 @@ class Library:
     def add(self, *pieces: Piece) -> None:
         """More instances; a type is written down when its first one comes."""
         for piece in pieces:
-            key = (piece.kind, piece.key)
-            if key not in self.entries:
-                q, v, constants, rows = map(tuple, piece.write())
-                self.entries[key] = Entry(piece.kind, q, v, constants, rows, piece.dissipates)
-            entry = self.entries[key]
+            entry = self._entry(piece)
             entry.indices.append(piece.indices)
             entry.values.append(piece.values)
             entry.names += piece.names
+
+    def add_all(self, piece: Piece) -> None:
+        """Many instances at once: tables of indices and values with a row for each."""
+        entry = self._entry(piece)
+        entry.indices += piece.indices
+        entry.values += piece.values
+        entry.names += piece.names
+
+    def _entry(self, piece: Piece) -> Entry:
+        key = (piece.kind, piece.key)
+        if key not in self.entries:
+            q, v, constants, rows = map(tuple, piece.write())
+            self.entries[key] = Entry(piece.kind, q, v, constants, rows, piece.dissipates)
+        return self.entries[key]
 
     def terms(self) -> list[Term]:
         """All of them."""

@@ -17,7 +17,7 @@ from taut.model.mechanism.joints import Joint
 from taut.model.mechanism.library import Library, Piece, Written
 from taut.model.mechanism.parts import Part, direction
 from taut.model.mechanism.record import recorded
-from taut.model.mechanism.shapes import BODY, NUMBER, PLATE, POINT, ROD, Side, dot
+from taut.model.mechanism.shapes import BODY, NUMBER, PLATE, POINT, ROD, Shape, Side, dot
 from taut.model.system import System
 from taut.text import counted
 
@@ -174,11 +174,14 @@ class Mechanism(Flexible, Marked):
         """The mechanism as an ordinary `System`; `start` is where it begins."""
         self._check_parts()
         library = Library()
-        moving = [part for part in self.parts.values() if part.shape is not NUMBER]
-        for part in moving:
-            self._inertial(library, part)
-        for part in moving:
-            _rigid(library, part)
+        moving: dict[Shape, list[Part]] = {}
+        for part in self.parts.values():
+            if part.shape is not NUMBER:
+                moving.setdefault(part.shape, []).append(part)
+        for shape, alike in moving.items():
+            self._inertial(library, shape, alike)
+        for shape, alike in moving.items():
+            _rigid(library, shape, alike)
         for part in (*self.beams.values(), *self.joints.values(), *self.forces.values()):
             library.add(*part.pieces)
         names = [x for part in self.parts.values() for x in part.shape.names(part.name)]
@@ -192,13 +195,13 @@ class Mechanism(Flexible, Marked):
         if not self.parts:
             raise ModelError("the mechanism has no parts", remedy="m.point(…), m.body(…)")
 
-    def _inertial(self, library: Library, part: Part) -> None:
+    def _inertial(self, library: Library, shape: Shape, alike: list[Part]) -> None:
         """½ m |ṙ|² + ½ Σ Eᵢ |ḋᵢ|² + m g·r."""
 
         def write() -> Written:
-            side = Side(part.shape, "a")
+            side = Side(shape, "a")
             m = sp.Symbol("m", positive=True)
-            extents = [sp.Symbol(f"E{k}", positive=True) for k in part.shape.directors]
+            extents = [sp.Symbol(f"E{k}", positive=True) for k in shape.directors]
             masses = [m] * 3 + [e for e in extents for _ in range(3)]
             kinetic = sp.Add(*(x * v**2 / 2 for x, v in zip(masses, side.rates, strict=True)))
             pull = sp.Add(
@@ -206,15 +209,15 @@ class Mechanism(Flexible, Marked):
             )
             return side.coordinates, side.rates, [m, *extents], [kinetic + m * pull]
 
-        extents = part.extents
-        constants = [part.mass, *(extents[k - 1] for k in part.shape.directors)]
-        library.add(Piece("lagrangian", part.shape.name, write, part.indices, constants))
+        which = [k - 1 for k in shape.directors]
+        constants = [[part.mass, *part.extents[which]] for part in alike]
+        indices = [part.indices for part in alike]
+        library.add_all(Piece("lagrangian", shape.name, write, indices, constants))
 
     def start(self) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates and velocities at the start."""
         self._check_parts()
-        found = [part.start() for part in self.parts.values()]
-        return np.concatenate([q for q, _ in found]), np.concatenate([v for _, v in found])
+        return parts.starts(list(self.parts.values()))
 
     # ---- as a whole --------------------------------------------------------------------------
 
@@ -306,19 +309,20 @@ def _from_march(name: str, module: str = "assemble") -> Any:
     return getattr(import_module(f"taut.march.{module}"), name)
 
 
-def _rigid(library: Library, part: Part) -> None:
-    """The directors that it carries stay orthonormal."""
-    if part.shape not in (ROD, PLATE, BODY):
+def _rigid(library: Library, shape: Shape, alike: list[Part]) -> None:
+    """The directors that they carry stay orthonormal."""
+    if shape not in (ROD, PLATE, BODY):
         return
 
     def write() -> Written:
-        side = Side(part.shape, "a")
+        side = Side(shape, "a")
         d = list(side.directors.values())
         rows = [(dot(x, x) - 1) / 2 for x in d]
         rows += [dot(d[i], d[j]) for i in range(len(d)) for j in range(i + 1, len(d))]
         return side.coordinates[3:], side.rates[3:], [], rows
 
-    count = {1: 1, 2: 3, 3: 6}[len(part.shape.directors)]
-    names = [f"{part.name} rigid {k + 1}" for k in range(count)]
-    key = f"rigid {part.shape.name}"
-    library.add(Piece("constraint", key, write, part.indices[3:], [], names))
+    count = {1: 1, 2: 3, 3: 6}[len(shape.directors)]
+    names = [f"{part.name} rigid {k + 1}" for part in alike for k in range(count)]
+    indices = [part.indices[3:] for part in alike]
+    key = f"rigid {shape.name}"
+    library.add_all(Piece("constraint", key, write, indices, [[]] * len(alike), names))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from taut.errors import InputError, ModelError, number
 from taut.lie import SO3
-from taut.model.mechanism.shapes import BODY, GROUND, NUMBER, PLATE, POINT, ROD, Shape
+from taut.model.mechanism.shapes import BODY, GROUND, PLATE, POINT, ROD, Shape
 
 THIN = 1e-10  # of the largest moment of inertia: an extent below it is none
 UNIT = 1e-9  # a quaternion's length may be off by this
@@ -69,26 +71,14 @@ class Part:
     @property
     def extents(self) -> np.ndarray:
         """Eᵢ = (J₁ + J₂ + J₃)/2 − Jᵢ, as short decimals where the moments are."""
-        half = float(self.inertia.sum()) / 2
-        return np.round(half - self.inertia, 15 - int(np.floor(np.log10(half))) if half > 0 else 0)
+        return np.array(_extents(tuple(self.inertia.tolist())))
 
     @property
     def masses(self) -> list[float]:
         """What multiplies ½ q̇² of each coordinate."""
-        turning = [self.extents[k - 1] for k in self.shape.directors]
+        extents = self.extents
+        turning = [extents[k - 1] for k in self.shape.directors]
         return [float(x) for x in (*[self.mass] * 3, *np.repeat(turning, 3))]
-
-    def start(self) -> tuple[np.ndarray, np.ndarray]:
-        """Coordinates and velocities at the start."""
-        if self.shape in (GROUND, NUMBER):
-            return self.position[: self.shape.size], self.velocity[: self.shape.size]
-        carried = self.directors.T[[k - 1 for k in self.shape.directors]]
-        (x, y, z), (a, b, c) = self.angular_velocity, carried.T
-        moving = np.stack([y * c - z * b, z * a - x * c, x * b - y * a], axis=1)
-        return (
-            np.concatenate([self.position, carried.ravel()]),
-            np.concatenate([self.velocity, moving.ravel()]),
-        )
 
     # ---- where things are on it ----------------------------------------------------------------
 
@@ -134,6 +124,39 @@ class Part:
                 remedy="give the rod a moment of inertia about its axis",
             )
         return found[reach]
+
+
+def starts(parts: Sequence[Part]) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates and velocities of parts at the start, one part after the other."""
+    alike: dict[Shape, list[tuple[Part, int]]] = {}
+    size = 0
+    for part in parts:
+        alike.setdefault(part.shape, []).append((part, size))
+        size += part.shape.size
+    q, v = np.empty(size), np.empty(size)
+    for shape, members in alike.items():
+        first = np.array([at for _, at in members])[:, None]
+        few, carries = min(shape.size, 3), len(shape.directors)
+        centre = first + np.arange(few)
+        q[centre] = np.stack([part.position[:few] for part, _ in members])
+        v[centre] = np.stack([part.velocity[:few] for part, _ in members])
+        axes = np.stack([part.directors for part, _ in members]).transpose(0, 2, 1)
+        carried = axes[:, [k - 1 for k in shape.directors]]
+        x, y, z = np.stack([part.angular_velocity for part, _ in members]).T[:, :, None]
+        a, b, c = carried.transpose(2, 0, 1)
+        moving = np.stack([y * c - z * b, z * a - x * c, x * b - y * a], axis=2)
+        turning = first + few + np.arange(3 * carries)
+        q[turning] = carried.reshape(len(members), -1)
+        v[turning] = moving.reshape(len(members), -1)
+    return q, v
+
+
+@lru_cache(maxsize=1024)
+def _extents(inertia: tuple[float, ...]) -> tuple[float, ...]:
+    moments = np.array(inertia)
+    half = float(moments.sum()) / 2
+    digits = 15 - int(np.floor(np.log10(half))) if half > 0 else 0
+    return tuple(np.round(half - moments, digits).tolist())
 
 
 def ground() -> Part:

@@ -1,0 +1,45 @@
+"""Symbols of expressions, in which nodes may be shared."""
+
+import pytest
+import sympy as sp
+
+from taut.errors import ModelError
+from taut.model.symbols import distinct, free_symbols, scalar
+
+x, y, z = sp.symbols("x y z", real=True)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        sp.Integer(3),
+        x,
+        x * y + sp.sin(z) ** 2,
+        sp.Piecewise((x, y > 0), (z, True)),
+        sp.Integral(x * y, (x, 0, z)),
+        sp.Sum(x * y, (x, 1, 4)) + z,
+        sp.Derivative(sp.Function("f")(x), x) + y,
+    ],
+)
+def test_free_symbols_are_those_of_sympy(expression):
+    assert free_symbols(expression) == expression.free_symbols
+    assert free_symbols(expression, z) == expression.free_symbols | {z}
+    assert set(distinct(expression)) == set(sp.preorder_traversal(expression))
+
+
+def test_shared_nodes_are_seen_once():
+    """A tree of more than 2⁴⁰ nodes: whoever goes through it one by one does not come back."""
+    e = x + y
+    for _ in range(40):
+        e = sp.Add(e, sp.sin(e, evaluate=False), evaluate=False)
+    assert free_symbols(e) == {x, y}
+    assert len(distinct(e)) < 200
+
+
+def test_what_is_not_plainly_real_is_asked():
+    w = sp.Symbol("w", imaginary=True)
+    for good in (x / y, 2.5 * x**-3, sp.sqrt(x), x ** sp.Rational(1, 3), sp.Symbol("any") * x):
+        assert scalar(good, "it") is good
+    for wrong in (w, sp.I + x, sp.sqrt(-2) * x, sp.I * x * y):
+        with pytest.raises(ModelError, match="it is complex"):
+            scalar(wrong, "it")
