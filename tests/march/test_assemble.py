@@ -7,6 +7,8 @@ import pytest
 import sympy as sp
 
 import taut
+from taut.kernel.compile import workshop
+from taut.march.project import _metric, _null_space
 
 BAR = {"mass": 1.0, "inertia": (0.084, 0.084, 0.002)}
 
@@ -176,6 +178,88 @@ def test_a_motor_against_a_spring_behind_a_gear():
     m.motor("one", 3.0)
     rest = m.equilibrium()
     np.testing.assert_allclose(rest.q[-2:], [3 * 4 / 50, -3 * 2 / 50], rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rough_positions_of_a_redundant_loop_are_moved_to_the_nearest(seed):
+    """Three rows of a plane four-bar depend on others, but only where all constraints hold."""
+    m = four_bar()
+    begin = m.start()[0]
+    rough = begin + 0.03 * np.random.default_rng(seed).standard_normal(len(begin))
+    found = m.assemble(q0=rough)
+    mechanics, par = workshop(found.system).mechanics, found.system.values()
+    assert np.abs(mechanics.g(found.q, 0.0, par)).max() < 1e-14
+    metric = _metric(mechanics, rough, 0 * rough, 0.0, par)
+    z = np.linalg.solve(metric, found.q - rough)
+    along = _null_space(mechanics.gradients(found.q, 0.0, par) @ metric)
+    assert along.shape[1] == found.freedom == 1
+    assert np.linalg.norm(along.T @ z) < 1e-9 * np.linalg.norm(z)
+
+
+def column(push, follower=False):
+    m = taut.Mechanism()
+    a = m.body("a", mass=2, inertia=(0.1, 0.1, 0.01), at=(0, 0, 0.5))
+    b = m.body("b", mass=1, inertia=(0.1, 0.1, 0.01), at=(0, 0, 1.5))
+    m.revolute("lower", m.ground, a, at=(0, 0, 0), axis=(0, 1, 0))
+    m.revolute("upper", a, b, at=(0, 0, 1), axis=(0, 1, 0))
+    for hinge in ("lower", "upper"):
+        m.torsion(hinge, stiffness=10)
+    m.force(b, (0, 0, -push), at=(0, 0, 2), follower=follower)
+    return m
+
+
+def test_a_straight_column_stands_until_it_buckles():
+    """Links of length 1 buckle at k (3 − √5)/2; the joints carry all of the load."""
+    least = 10 * (3 - np.sqrt(5)) / 2
+    straight = [0, 0, 0.5, 0, 0, 1.5]
+    for push in (0.5 * least, 0.99 * least):
+        rest = column(push).equilibrium()
+        assert rest.stable
+        np.testing.assert_allclose(rest.q[[0, 1, 2, 12, 13, 14]], straight, atol=1e-9)
+    rest = column(1.05 * least).equilibrium()
+    assert rest.stable
+    assert abs(rest.q[12]) > 0.1
+    assert column(5, follower=True).equilibrium().stable is None
+
+
+def test_what_drives_instead_of_damping_is_not_stable():
+    m = driven(0.0)
+    m.motor("hinge", law=lambda angle, rate: 3 * rate)
+    found = m.equilibrium()
+    assert found.stable is False
+    assert not m.modes(found).stable
+    m = driven(0.0)
+    m.motor("hinge", law=lambda angle, rate: -3 * rate)
+    assert m.equilibrium().stable is True
+
+
+def test_a_chain_laid_out_level_comes_to_hang():
+    """Far from rest: steps that turn links by much are cut short, not refused."""
+    m, before, n = taut.Mechanism(gravity=(0, 0, -9.81)), "ground", 10
+    for k in range(n):
+        at = ((k + 0.5) / 10, 0, 0)
+        m.body(f"link {k}", mass=0.1, inertia=(1e-5, 8.4e-5, 8.4e-5), at=at)
+        m.revolute(before, f"link {k}", at=(k / 10, 0, 0), axis=(0, 1, 0))
+        before = f"link {k}"
+    rest = m.equilibrium()
+    assert rest.stable
+    places = rest.q.reshape(n, -1)[:, :3]
+    np.testing.assert_allclose(places[:, 2], -(np.arange(n) + 0.5) / 10, atol=1e-12)
+    np.testing.assert_allclose(places[:, :2], 0, atol=1e-10)
+
+
+def test_drives_that_agree_are_redundant():
+    m = taut.Mechanism(gravity=(0, 0, -9.81))
+    a = m.body("a", **BAR, at=(0.5, 0, 0))
+    b = m.body("b", **BAR, at=(1.5, 0, 0))
+    m.revolute("one", m.ground, a, at=(0, 0, 0), axis=(0, 1, 0))
+    m.revolute("two", a, b, at=(1, 0, 0), axis=(0, 1, 0))
+    m.gear("one", "two", ratio=2)
+    m.drive("one", angle=3 * taut.t)
+    m.drive("two", angle=-1.5 * taut.t, name="second")
+    assert m.assemble().redundant == {"second": 1}
+    run = taut.simulate(m, duration=0.5, step=0.005, laws=None, project=True)
+    np.testing.assert_allclose(run["two"].angle, -1.5 * run.t, atol=1e-12)
 
 
 def test_an_inverted_pendulum_is_not_stable():

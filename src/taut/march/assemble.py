@@ -20,9 +20,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from taut.errors import InputError, ModelError, NoEquilibrium
+from taut.errors import InputError, NoEquilibrium
 from taut.kernel.compile import workshop
-from taut.march.project import _metric, _null_space, independent, nearest, tangent
+from taut.march.project import (
+    DEPENDENT,
+    Aim,
+    _metric,
+    _null_space,
+    independent,
+    nearest,
+    tangent,
+)
 from taut.march.resting import EVEN, Resting, climbed
 from taut.march.settling import lower, settled
 from taut.text import Sheet, counted
@@ -35,6 +43,8 @@ if TYPE_CHECKING:
 LARGE = 600  # coordinates up to which null spaces are computed
 SMALL = 60  # coordinates of a mechanism with beams up to which it may go downhill
 ITERATIONS = 200
+PROJECTIONS = 20  # iterations of Gauss and Newton
+MET, NOISE = 1e-14, 1e-10  # of the coordinates: a change that is rounding; and one that may be
 STILL = 1e-12  # of the largest forces that were met
 CLOSE = 1e-12  # of the coordinates: a step that changes nothing
 SOFT = 1e-9  # of the largest ω²: no stiffness
@@ -211,9 +221,13 @@ class _Energy:
         gradients = self.mechanics.gradients(q, self.t, self.par)
         return -np.linalg.lstsq(gradients.T, self.slope(q), rcond=1e-12)[0]
 
+    def metric(self, q: np.ndarray) -> np.ndarray:
+        """Columns: all directions, orthonormal in the metric of masses."""
+        return _metric(self.mechanics, q, self.rest, self.t, self.par)
+
     def free(self, q: np.ndarray) -> np.ndarray:
         """Columns: directions that the constraints allow, orthonormal in the metric of masses."""
-        metric = _metric(self.mechanics, q, self.rest, self.t, self.par)
+        metric = self.metric(q)
         if not self.mechanics.c:
             return metric
         return metric @ _null_space(self.mechanics.gradients(q, self.t, self.par) @ metric)
@@ -272,11 +286,10 @@ def _balanced(
             received=f"balance up to {found.reached:.3g} of the forces at the start",
             remedy="begin nearer to it with q0=…, or let it come to rest: simulate it with dampers",
         )
-    steady = found.steady(there)
-    if stable and not steady and found.has_potential(found.matrices(there)[0]):
+    if stable and not found.low(there) and found.has_potential(found.matrices(there)[0]):
         further = settled(found, there)
-        there, steady = (there, False) if further is None else (further, True)
-    return there, steady
+        there = there if further is None else further
+    return there, found.steady(there)
 
 
 def _lowest(energy: _Energy, q: np.ndarray, stable: bool) -> tuple[np.ndarray, bool | None]:
@@ -285,8 +298,9 @@ def _lowest(energy: _Energy, q: np.ndarray, stable: bool) -> tuple[np.ndarray, b
     for _ in range(ITERATIONS):
         directions = energy.free(q)
         slope = directions.T @ energy.slope(q)
+        # What joints carry counts, too: they leave of it what rounding does to it.
         largest = max(
-            largest, float(np.linalg.norm(np.abs(directions).T @ np.abs(energy.slope(q))))
+            largest, float(np.linalg.norm(abs(energy.metric(q)).T @ abs(energy.slope(q))))
         )
         still = bool(np.linalg.norm(slope) <= STILL * largest)
         matrix = directions.T @ energy.bend(q, energy.multipliers(q)) @ directions
@@ -295,12 +309,11 @@ def _lowest(energy: _Energy, q: np.ndarray, stable: bool) -> tuple[np.ndarray, b
         there = q if still else _downhill(energy, q, directions, matrix, slope)
         near, q = np.abs(there - q).max() <= CLOSE * np.abs(q).max(), there
         if still or (near and np.linalg.norm(slope) <= SOFT * largest):  # as rounding lets it come
-            steady = _steady(matrix) if even else None
-            aside = (
-                None if steady or not (stable and even) else _aside(energy, q, directions, matrix)
-            )
+            low = _low(matrix) if even else None
+            aside = None if low or not (stable and even) else _aside(energy, q, directions, matrix)
             if aside is None:
-                return q, steady
+                drag = directions.T @ energy.drag(q) @ directions
+                return q, low and not _driven(matrix, drag)
             q = aside
     raise NoEquilibrium(
         "no rest was found",
@@ -311,10 +324,20 @@ def _lowest(energy: _Energy, q: np.ndarray, stable: bool) -> tuple[np.ndarray, b
     )
 
 
-def _steady(matrix: np.ndarray) -> bool:
-    """Whether no small motion grows."""
+def _low(matrix: np.ndarray) -> bool:
+    """Whether the energy falls nowhere."""
     values = np.linalg.eigvalsh(matrix)
     return bool(np.all(values >= -SOFT * np.abs(values).max(initial=0.0)))
+
+
+def _driven(matrix: np.ndarray, drag: np.ndarray) -> bool:
+    """Whether forces that depend on velocities make a motion grow: ẍ + D ẋ + K x = 0."""
+    values = np.linalg.eigvalsh((drag + drag.T) / 2)
+    if not values.size or values[0] >= -SOFT * np.abs(values).max():
+        return False
+    n = len(matrix)
+    s = np.linalg.eigvals(np.block([[np.zeros((n, n)), np.eye(n)], [-matrix, -drag]]))
+    return bool(np.any(s.real > SOFT * np.abs(s).max()))
 
 
 def _aside(energy, q, directions, matrix) -> np.ndarray | None:
@@ -358,18 +381,36 @@ def _downhill(energy, q, directions, matrix, slope) -> np.ndarray:
 
 def _metric_length(energy: _Energy, q: np.ndarray) -> np.ndarray:
     """The configuration in coordinates of unit mass."""
-    metric = _metric(energy.mechanics, q, energy.rest, energy.t, energy.par)
-    return np.linalg.solve(metric, q)
+    return np.linalg.solve(energy.metric(q), q)
 
 
 def _onto(energy: _Energy, q: np.ndarray) -> np.ndarray | None:
-    m = energy.mechanics
+    """A configuration nearby that the joints allow, by Gauss and Newton; None if it is too far."""
+    m, t, par = energy.mechanics, energy.t, energy.par
     if not m.c:
         return q
-    try:
-        return nearest(m, q, energy.rest, energy.t, energy.par)
-    except ModelError:
-        return None
+    q = _rigid(m.system, q)
+    metric, before = energy.metric(q), np.inf
+    for _ in range(PROJECTIONS):
+        change = metric @ Aim(m, q, t, par, metric, DEPENDENT).step(m.g(q, t, par))
+        size, q = float(np.abs(change).max()), q + change
+        if not size < before:
+            return None
+        if size <= MET * np.abs(q).max():
+            return q
+        before = max(size, NOISE * np.abs(q).max())
+    return None
+
+
+def _rigid(system: System, q: np.ndarray) -> np.ndarray:
+    """The same with directors that are orthonormal again: those that turned far are long."""
+    found = q.copy()
+    parts = system.mechanism.parts.values() if system.mechanism is not None else ()
+    for part in (x for x in parts if x.shape.directors):
+        here = slice(part.first + 3, part.first + part.shape.size)
+        u, _, vt = np.linalg.svd(found[here].reshape(-1, 3), full_matrices=False)
+        found[here] = (u @ vt).ravel()
+    return found
 
 
 def _check_size(system: System) -> None:

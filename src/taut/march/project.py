@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 ROUNDOFF = 4e-16
 UNMET = 1e-9
+DEPENDENT = 1e-7  # of the largest singular value: rows that depend on others, but for rounding
+LOOSE = 0.1  # singular values that are surely no rounding
 NOISE = 1e-13  # of what is to fall: less says nothing
 DEPENDENT = 1e-9
 LISTED = 6  # constraints that are named
@@ -72,24 +74,30 @@ def _metric(mechanics, q, v, t, par) -> np.ndarray:
     return scale[:, None] * vectors / np.sqrt(np.abs(values))
 
 
-class _Aim:
+class Aim:
     """The linearised constraints at q in coordinates of unit mass, each row of size 1."""
 
-    def __init__(self, mechanics, q, t, par, metric) -> None:
+    def __init__(self, mechanics, q, t, par, metric, least: float = 1e-12) -> None:
         rows = mechanics.gradients(q, t, par) @ metric
         norms = np.linalg.norm(rows, axis=1)
         self.norms = np.where(norms > 0.0, norms, 1.0)
         u, s, vt = np.linalg.svd(rows / self.norms[:, None], full_matrices=True)
-        rank = int(np.sum(s > 1e-12 * s.max(initial=1e-300)))
+        rank = int(np.sum(s > least * s.max(initial=1e-300)))
         self.u, self.s, self.range, self.tangent = u[:, :rank], s[:rank], vt[:rank], vt[rank:]
 
     def step(self, residual: np.ndarray) -> np.ndarray:
         """The smallest change z that removes `residual`."""
         return -self.range.T @ ((self.u.T @ (residual / self.norms)) / self.s)
 
-    def multipliers(self, z: np.ndarray) -> np.ndarray:
-        """Λ with z + (G T)ᵀλ as small as can be."""
-        return -(self.u @ ((self.range @ z) / self.s)) / self.norms
+    def multipliers(self, z: np.ndarray, residual: np.ndarray, size: float) -> np.ndarray:
+        """Λ with z + (G T)ᵀλ as small as can be.
+
+        As long as constraints are off by a part of the `size` of the configuration, rows that
+        depend on others look independent, by as much: such ones pull at nothing.
+        """
+        off = min(np.abs(residual / self.norms).max(initial=0.0) / size, LOOSE)
+        pulls = np.where(self.s > off, (self.range @ z) / self.s, 0.0)
+        return -(self.u @ pulls) / self.norms
 
 
 def nearest(mechanics: Mechanics, q0, v, t, par, label: str = "") -> np.ndarray:
@@ -107,7 +115,7 @@ def nearest(mechanics: Mechanics, q0, v, t, par, label: str = "") -> np.ndarray:
             raise _contradiction(mechanics, left, scale, label)
         return found
     metric = _metric(mechanics, q0, v, t, par)
-    z = np.zeros(len(q0))
+    z, size = np.zeros(len(q0)), float(np.linalg.norm(np.linalg.solve(metric, q0))) or 1.0
 
     def g(z) -> np.ndarray:
         with np.errstate(all="ignore"):
@@ -116,12 +124,11 @@ def nearest(mechanics: Mechanics, q0, v, t, par, label: str = "") -> np.ndarray:
     weight = 0.0
     for _ in range(100):
         q = q0 + metric @ z
-        aim = _Aim(mechanics, q, t, par, metric)
-        multipliers, left = aim.multipliers(z), g(z)
-        normal = aim.step(left)
+        aim, left = Aim(mechanics, q, t, par, metric, DEPENDENT), g(z)
+        multipliers, normal = aim.multipliers(z, left, size), aim.step(left)
         along = _along(mechanics, q, t, par, metric, aim, multipliers, z, normal)
         change = normal + along
-        pulls = aim.norms * np.array([multipliers, aim.multipliers(z + normal)])
+        pulls = aim.norms * np.array([multipliers, aim.multipliers(z + normal, left, size)])
         weight = max(weight, 2.0 * np.abs(pulls).max(initial=0.0) + 1e-3)
         most = (1.0 + NOISE) * _merit(z, left, weight, aim)
         part = 1.0
@@ -135,7 +142,7 @@ def nearest(mechanics: Mechanics, q0, v, t, par, label: str = "") -> np.ndarray:
     for _ in range(3):  # round-off
         if np.all(np.abs(g(z)) <= ROUNDOFF * scale):
             break
-        z = z + _Aim(mechanics, q0 + metric @ z, t, par, metric).step(g(z))
+        z = z + Aim(mechanics, q0 + metric @ z, t, par, metric, DEPENDENT).step(g(z))
     if not np.all(np.abs(g(z)) <= UNMET * scale):
         raise _contradiction(mechanics, g(z), scale, label)
     return q0 + metric @ z
@@ -150,12 +157,12 @@ def _nearest_of_large(mechanics, q0, v, t, par, scale) -> np.ndarray:
         return q0
 
 
-def _merit(z, g, weight: float, aim: _Aim) -> float:
+def _merit(z, g, weight: float, aim: Aim) -> float:
     value = 0.5 * z @ z + weight * np.abs(g / aim.norms).sum()
     return value if np.isfinite(value) else np.inf
 
 
-def _along(mechanics, q, t, par, metric, aim: _Aim, multipliers, z, normal) -> np.ndarray:
+def _along(mechanics, q, t, par, metric, aim: Aim, multipliers, z, normal) -> np.ndarray:
     """The tangential part of the step towards the nearest point."""
     basis = aim.tangent
     if not len(basis):
@@ -178,7 +185,7 @@ def tangent(mechanics: Mechanics, q, v0, t, par, label: str = "") -> np.ndarray:
         slopes = large.slopes(Snapshot(mechanics, q, v, v, t, par))
     else:
         metric = _metric(mechanics, q, v0, t, par)
-        aim = _Aim(mechanics, q, t, par, metric)
+        aim = Aim(mechanics, q, t, par, metric)
         v = v0
         for _ in range(2):  # the second pass removes the round-off of the first
             v = v + metric @ aim.step(mechanics.hidden(q, v, t, par))
@@ -204,6 +211,10 @@ def check_rates(mechanics, q, v, t, par, keep, label: str) -> None:
         a = -np.linalg.lstsq(jacobian[list(keep)], bend[list(keep)], rcond=1e-12)[0]
     left = jacobian @ a + bend
     scale = np.abs(jacobian) @ np.abs(a) + np.abs(bend) + 1e-300
+    # Rows whose own terms are rounding: what others are.
+    fast = np.abs(v).max() ** 2 / (np.abs(q).max() or 1.0)
+    steep = np.asarray(np.abs(jacobian).sum(axis=1)).ravel()
+    scale = scale + steep * (np.abs(a).max(initial=0.0) + fast)
     if np.any(np.abs(left) > UNMET * scale):
         raise _contradiction(mechanics, left, scale, label, "d/dt (G v + ∂g/∂t)")
 

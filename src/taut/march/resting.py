@@ -135,7 +135,7 @@ class Resting:
             turn, far = here.longest(x), np.abs(basis @ x).max(initial=0.0)
             if still and not far <= SLIGHT * np.abs(q).max():
                 return q
-            if not np.isfinite(turn):
+            if not np.isfinite(turn) or not np.all(np.isfinite(x)):
                 return None
             step = x * min(1.0, TURN / max(turn, 1e-300))
             there = self.onto(here.moved(step))
@@ -165,17 +165,19 @@ class Resting:
     def steady(self, q: np.ndarray) -> bool:
         """Whether no small motion grows: K, and a little of M, are positive definite.
 
-        Where K is not symmetric, by the slowest motions.
+        Where K is not symmetric, or forces drive what they should damp, by the slowest motions.
         """
         k, m = self.matrices(q)
         if not k.shape[0]:
             return True
-        if not self.has_potential(k):
+        if not self.has_potential(k) or not _positive(self.drag(q), m):
             found = self.modes(q, SLOWEST)[0]
             return not np.any(np.real(found) > GROWS * np.abs(found).max())
-        slow = GROWING * float(np.max(k.diagonal() / m.diagonal()))
-        triplets = [(x.data, x.row, x.col) for x in (-even(k).tocoo(), m.tocoo())]
-        return definite(k.shape[0], *triplets)(slow)
+        return _positive(k, m)
+
+    def low(self, q: np.ndarray) -> bool:
+        """Whether the energy falls nowhere: K, and a little of M, are positive definite."""
+        return _positive(*self.matrices(q))
 
     def has_potential(self, k: Any) -> bool:
         """Whether all forces have a potential: whether their stiffness is symmetric."""
@@ -257,6 +259,15 @@ def climbed(forces: Callable[[np.ndarray], np.ndarray], q: np.ndarray, there: np
     return float(
         sum(b / 2 * forces(q + (1 + a) / 2 * move) @ move for a, b in zip(x, w, strict=True))
     )
+
+
+def _positive(k: Any, m: Any) -> bool:
+    """Whether a matrix, and a little of M, is positive definite; one of zeros is."""
+    if not np.abs(k.data).max(initial=0.0):
+        return True
+    slow = GROWING * float(np.max(np.abs(k.diagonal()) / m.diagonal()))
+    triplets = [(x.data, x.row, x.col) for x in (-even(k).tocoo(), m.tocoo())]
+    return definite(k.shape[0], *triplets)(slow)
 
 
 def roots(squares: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -590,7 +590,8 @@ class System:
         )
 
 
-_text = lru_cache(maxsize=64)(sp.srepr)  # terms of beams are long, and the same in all mechanisms
+# Terms of beams are long, and the same in all mechanisms; arguments have an order as they are.
+_text = lru_cache(maxsize=64)(partial(sp.srepr, order="none"))
 
 
 def _named(constraints: Sequence[Any] | Mapping[str, Any]) -> tuple[list[str], Sequence[Any]]:
