@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import sympy as sp
-from report import Tee, command, environment
+from report import Tee, command, environment, long_runs
 
 RESULTS = Path(__file__).with_name("results") / "kept_factors.json"
 
@@ -117,7 +117,8 @@ def saved(name, make, order, step, amounts) -> Saved:
         system, start = make()
         before, newtons.DEAR = newtons.DEAR, limit
         try:
-            run = taut.simulate(system, **start, **given)
+            with long_runs():
+                run = taut.simulate(system, **start, **given)
             shops.append(workshop(system))
         finally:
             newtons.DEAR = before

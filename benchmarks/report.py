@@ -7,11 +7,24 @@ import io
 import os
 import platform
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
 PACKAGES = ("taut", "numpy", "scipy", "sympy", "casadi", "numba", "llvmlite")
+
+
+@contextmanager
+def long_runs():
+    """What is compiled is the code of long runs, no draft, however few the steps."""
+    from taut.kernel import compile as compiling
+
+    usual, compiling.MANY = compiling.MANY, 0
+    try:
+        yield
+    finally:
+        compiling.MANY = usual
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 
 import angles
 import numpy as np
+from report import long_runs
 from scipy.integrate import ode, solve_ivp
 
 SAMPLES = 20  # per second, where heyoka's energy is looked at
@@ -37,7 +38,8 @@ class Taut:
         return f"h = {10 / setting:.4g}"
 
     def prepare(self, setting):
-        return self._simulate(100_000, 2e-4).compile_time  # two steps that cannot fail
+        with long_runs():
+            return self._simulate(100_000, 2e-4).compile_time  # two steps that cannot fail
 
     def run(self, setting, seconds):
         self.last = self._simulate(setting, seconds)

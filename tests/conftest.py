@@ -4,7 +4,10 @@ import os
 
 # Before NumPy is imported: two workers whose small matrices wait for each other's threads.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Every command that a test starts would compile taut's modules anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+import gc
 import random
 import shutil
 import signal
@@ -51,7 +54,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.xdist_group(name))
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Tests that are in no group go to one worker file by file: what they share is made once."""
+    from xdist.scheduler import LoadGroupScheduling
+
+    class ByFile(LoadGroupScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            found = super()._split_scope(nodeid)
+            return nodeid.partition("::")[0] if found == nodeid else found
+
+    return ByFile(config, log) if config.getoption("dist") == "loadgroup" else None
+
+
+def pytest_collection() -> None:
+    gc.disable()  # thousands of tests are found, and all of them stay
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
+    gc.freeze()
+    gc.enable()
     # pytest-xdist 3.8 cannot name groups in pytest 9.2, and says nothing.
     if session.config.getoption("loadgroup", default=False):
         loose = [x for x in session.items if x.get_closest_marker("xdist_group")]

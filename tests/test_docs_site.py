@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
-import subprocess
+import runpy
 import sys
 import time
+import traceback
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -29,7 +31,7 @@ def site(tmp_path_factory) -> Path:
     """The folder of the site, built once, whichever worker comes first."""
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    out, said = shared / "site", shared / "site.txt"
+    out, said = shared / "site", shared / "site.json"
     try:
         (shared / "site.lock").mkdir()
     except FileExistsError:
@@ -37,18 +39,43 @@ def site(tmp_path_factory) -> Path:
             time.sleep(0.5)
     else:
         _build(out, said)
-    assert said.read_text().startswith("0\n"), said.read_text()
+    assert json.loads(said.read_text())["trouble"] == ""
     return out
 
 
+@pytest.fixture(scope="session")
+def examples(site) -> dict[str, dict]:
+    """What the runs of all examples are like, by name."""
+    return json.loads(site.with_suffix(".json").read_text())["examples"]
+
+
 def _build(out: Path, said: Path) -> None:
-    """Build it, and leave the exit code and what was printed for every worker."""
-    done = subprocess.run(
-        [sys.executable, ROOT / "docs" / "make_site.py", out], capture_output=True, text=True
-    )
+    """Build it as `make docs` does, here; leave for every worker what went wrong and what ran."""
+    examples, trouble, real = {}, "", runpy.run_path
+
+    def noted(path: str, *given, **options):
+        names = real(path, *given, **options)
+        if Path(path).parent == ROOT / "examples":
+            examples[Path(path).stem] = _told(names["run"])
+        return names
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runpy, "run_path", noted)
+        patch.setattr(sys, "argv", ["make_site.py", str(out)])
+        try:
+            real(str(ROOT / "docs" / "make_site.py"), run_name="__main__")
+        except (Exception, SystemExit):
+            trouble = traceback.format_exc()
     half = said.with_suffix(".half")
-    half.write_text(f"{done.returncode}\n{done.stdout}{done.stderr}")
+    half.write_text(json.dumps({"trouble": trouble, "examples": examples}))
     half.rename(said)
+
+
+def _told(run) -> dict:
+    facts = run.certificate.to_dict()
+    known = {name: facts[name] for name in ("max_g", "orthogonality") if name in facts}
+    bound = "max_g" in facts and run.system.c > 0
+    return {**known, "bound": bound, "certificate": str(run.certificate)}
 
 
 class Page(HTMLParser):
@@ -159,6 +186,21 @@ def test_every_example_has_a_picture_and_a_certificate(site, name):
     page = site / "gallery" / f"{name}.html"
     assert f"../_images/{name}.png" in read(page).loaded
     assert "steps of" in page.read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_hold_their_laws_and_print_it(site, examples, name):
+    told = examples[name]
+    page = (site.with_name("site-pages") / "gallery" / f"{name}.md").read_text()
+    printed = page.rpartition("It prints\n\n```text\n")[2]
+    if "max_g" in told:
+        assert told["max_g"] < 1e-11
+        assert ("max |g|" in printed) == told["bound"]
+        assert told["certificate"] in printed
+    else:
+        assert told["orthogonality"] < 1e-13
+        assert "strain against poses" in printed
 
 
 @pytest.mark.slow

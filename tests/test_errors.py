@@ -1,6 +1,10 @@
 """The tree of errors: as it is drawn, as it is, and what its messages say."""
 
+import copy
 import inspect
+import pickle
+from importlib import import_module
+from pkgutil import walk_packages
 
 import numpy as np
 import pytest
@@ -77,6 +81,20 @@ def test_an_unknown_name_is_shown_with_the_known_ones():
     assert error.remedy == "did you mean 'rattle'?"
 
 
+def test_of_many_names_the_nearest_are_shown_and_how_many_there_are():
+    known = [f"d{k}{axis}_body" for k in range(20) for axis in "xyz"] + ["x_arm", "y_arm", "rod"]
+    error = taut.UnknownName("coordinate", "x_amr", known, where="in drag")
+    assert error.what == "there is no coordinate called 'x_amr' in drag"
+    shown = error.expected.removeprefix("one of ").split(", ")
+    assert shown[0] == "x_arm"
+    assert "y_arm" in shown[:3]
+    assert shown[-1] == "… (63 in all)"
+    assert len(shown) == 9
+    assert taut.UnknownName("verb", "link", known).expected.startswith("one of rod, ")
+    few = taut.UnknownName("coordinate", "x_amr", known[-30:])
+    assert few.expected == "one of " + ", ".join(sorted(known[-30:]))
+
+
 def test_no_suggestion_where_nothing_is_close():
     assert taut.UnknownName("method", "zzz", ["rattle"]).remedy is None
 
@@ -98,3 +116,96 @@ def test_interrupted_is_a_keyboard_interrupt_too():
     with pytest.raises(KeyboardInterrupt):
         raise taut.Interrupted("stopped", partial=1)
     assert issubclass(taut.Interrupted, taut.TautError)
+
+
+# What errors of some kinds are made of, beside a sentence.
+MADE_OF = {
+    "kind": "method", "name": "ratle", "known": ["rattle", "euler"], "t": 0.5, "index": 7,
+    "load_factor": 0.25, "g": np.ones(2), "hidden": np.ones(1), "q": np.ones(3), "v": np.ones(3),
+    "file": "model.toml", "line": 3,
+}  # fmt: skip
+
+
+def kinds():
+    """All errors of the whole library."""
+    for room in walk_packages(taut.__path__, "taut."):
+        if not room.name.endswith("__main__"):
+            import_module(room.name)
+    found = [errors.TautError]
+    for kind in found:
+        found += [x for x in kind.__subclasses__() if x not in found]
+    return [x for x in found if x.__module__.startswith("taut.")]
+
+
+def made(kind):
+    wanted = list(inspect.signature(kind).parameters.values())
+    wanted = [x for x in wanted if x.default is x.empty and x.kind is not x.VAR_KEYWORD]
+    given = {x.name: "it broke" if x.name == "what" else MADE_OF[x.name] for x in wanted}
+    text = {} if "known" in given else {"expected": "a cup", "received": 3, "remedy": "pour"}
+    return kind(**given, **text)
+
+
+def alike(a, b):
+    assert type(a) is type(b)
+    assert str(a) == str(b)
+    assert a.args == b.args
+    assert a.__dict__.keys() == b.__dict__.keys()
+    for key, x in a.__dict__.items():
+        np.testing.assert_array_equal(x, b.__dict__[key])
+
+
+def pickled(error):
+    return pickle.loads(pickle.dumps(error))
+
+
+@pytest.mark.parametrize("of", [copy.copy, copy.deepcopy, pickled])
+def test_every_error_can_be_copied_and_pickled(of):
+    found = kinds()
+    assert len(found) >= 16
+    for kind in found:
+        error = made(kind)
+        error.partial = np.arange(3.0)
+        error.__cause__ = ValueError("deeper")
+        again = of(error)
+        assert again is not error
+        alike(again, error)
+        assert str(again.__cause__) == "deeper"
+
+
+def test_a_verb_that_does_not_exist_comes_out_of_a_pickle():
+    with pytest.raises(taut.UnknownVerb) as caught:
+        taut.Mechanism().hing  # noqa: B018
+    alike(pickled(caught.value), caught.value)
+
+
+def test_what_cannot_be_pickled_does_not_keep_an_error_from_it():
+    class Own(Exception):
+        def __init__(self, a, b):
+            super().__init__(a)
+
+    error = taut.StepError("stuck", t=0.5, index=7, received=Own, partial=lambda: 0)
+    error.__cause__ = Own(1, 2)
+    again = pickled(error)
+    assert (str(again), again.t, again.index) == (str(error), 0.5, 7)
+    assert again.partial is None
+    assert again.__cause__ is None
+    assert again.received == str(Own)
+    assert copy.copy(error).partial is error.partial
+
+
+def test_a_step_that_fails_hands_its_run_over_in_a_pickle():
+    m = taut.Mechanism()
+    m.body("arm", mass=1, inertia=(0.1, 0.1, 0.1), at=(0.5, 0, 0))
+    m.revolute("hinge", m.ground, "arm", at=(0, 0, 0), axis=(0, 1, 0))
+    m.motor("hinge", lambda t, state: 1.0 if t < 0.05 else np.nan, name="motor")
+    with pytest.raises(taut.ControlError) as caught:
+        taut.simulate(m, duration=0.1, step=0.01, laws=None)
+    again = pickled(caught.value)
+    assert str(again) == str(caught.value)
+    assert again.partial is None  # a lambda is in it
+
+
+def test_a_warning_of_a_file_can_be_pickled():
+    told = taut.Unsimulated("robot.urdf", ["limit of elbow"])
+    for again in (pickled(told), copy.copy(told)):
+        assert (str(again), again.notes) == (str(told), told.notes)

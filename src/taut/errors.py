@@ -21,7 +21,9 @@ warnings (`UserWarning`).
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterable
+from copy import deepcopy
 from difflib import get_close_matches
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -79,6 +81,42 @@ class TautError(Exception):
         self.remedy = remedy
         self.partial = partial
 
+    # A copy, or what comes out of a pickle, has the same message and the same facts; errors of
+    # sweeps in several processes are pickled.
+
+    def __copy__(self) -> TautError:
+        return _again(type(self), self.args, dict(self.__dict__), self.__cause__)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> TautError:
+        return _again(type(self), self.args, deepcopy(self.__dict__, memo), self.__cause__)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Without what cannot be pickled: a trajectory with a controller that is a lambda."""
+        kept = {key: x for key, x in self.__dict__.items() if _pickles(x)}
+        lost: dict[str, Any] = {key: str(x) for key, x in self.__dict__.items() if key not in kept}
+        if "partial" in lost:
+            lost["partial"] = None
+        cause = self.__cause__ if _pickles(self.__cause__) else None
+        return _again, (type(self), self.args, kept | lost, cause)
+
+
+def _again(
+    kind: type[TautError], args: tuple[Any, ...], facts: dict[str, Any], cause: Any
+) -> TautError:
+    """An error as it was."""
+    made = kind.__new__(kind, *args)
+    made.__dict__.update(facts)
+    made.__cause__ = cause
+    return made
+
+
+def _pickles(given: Any) -> bool:
+    try:
+        pickle.loads(pickle.dumps(given))
+    except Exception:  # whatever others raise
+        return False
+    return True
+
 
 class ModelError(TautError):
     """A system that cannot be built."""
@@ -88,17 +126,25 @@ class InputError(TautError):
     """A call whose arguments cannot be used."""
 
 
+MOST, NEAREST = 40, 8  # names that are listed; of more than that, those that are most like it
+
+
 class UnknownName(InputError):
-    """A name that is not in a catalogue; the message lists those that are."""
+    """A name that is not in a catalogue; the message lists those that are, or the nearest."""
 
     def __init__(
-        self, kind: str, name: object, known: Iterable[str], remedy: str | None = None
+        self,
+        kind: str,
+        name: object,
+        known: Iterable[str],
+        remedy: str | None = None,
+        where: str = "",
     ) -> None:
         known = sorted(known)
         close = close_to(str(name), known)
         super().__init__(
-            f"there is no {kind} called {name!r}",
-            expected="one of " + ", ".join(known) if known else f"no {kind}: there are none",
+            f"there is no {kind} called {name!r} {where}".rstrip(),
+            expected=catalogue(str(name), known) if known else f"no {kind}: there are none",
             received=repr(name),
             remedy=remedy or (f"did you mean {close!r}?" if close else None),
         )
@@ -106,6 +152,17 @@ class UnknownName(InputError):
 
 class UnknownVerb(UnknownName, AttributeError):
     """An attribute that does not exist."""
+
+
+def catalogue(name: str, known: list[str], what: str = "one of") -> str:
+    """All names, or of many the nearest first, and how many there are."""
+    if len(known) <= MOST:
+        return f"{what} {', '.join(known)}"
+    near = get_close_matches(name, known, n=NEAREST, cutoff=0.5)
+    usual = [x for x in (close_to(name, known),) if x and x not in near]
+    rest = (x for x in known if x not in near and x not in usual)
+    shown = [*usual, *near, *rest][:NEAREST]
+    return f"{what} {', '.join(shown)}, … ({len(known)} in all)"
 
 
 def close_to(name: str, known: Iterable[str]) -> str:
@@ -227,7 +284,10 @@ class Unsimulated(UserWarning):
 
     def __init__(self, file: object, notes: list[str]) -> None:
         super().__init__("\n".join([f"{file}: read, but not all of it is simulated", *notes]))
-        self.notes = notes
+        self.file, self.notes = file, notes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.file, self.notes)
 
 
 class Uncontrolled(UserWarning):

@@ -41,6 +41,12 @@ def aligned(rows: Iterable[Sequence[object]], head: bool = False) -> list[str]:
     ]
 
 
+def shortened(text: object, most: int) -> str:
+    """A text of so many letters at most, with a mark where it is cut."""
+    found = str(text)
+    return found if len(found) <= most else found[: most - 1] + "…"
+
+
 def counted(count: int, one: str, many: str = "") -> str:
     """The number and the word for it: "1 joint", "2 joints"."""
     return f"{count} {one if count == 1 else many or one + 's'}"
@@ -69,7 +75,7 @@ def table(rows: Iterable[Sequence[object]], title: str = "", head: bool = False)
 def tex(text: object) -> str:
     """Text inside a formula: its letters upright, its signs as mathematics."""
     words = "".join(x if x.isprintable() else " " for x in str(text))
-    words = words if len(words) <= LONG else words[: LONG - 1] + "…"
+    words = shortened(words, LONG)
     runs = (_SIGNS.get(run) or rf"\text{{{run}}}" for run in _RUNS.split(words) if run)
     return "".join(runs)
 

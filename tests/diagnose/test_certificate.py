@@ -273,7 +273,7 @@ def test_growth_that_is_faster_than_linear_is_a_drift():
     fast = taut.System(
         Q, hamiltonian=5 * sp.sqrt(25 + px**2 + py**2) + 10 * y, constraints=[x**2 + y**2 - 1]
     )
-    settings = {"q0": [1, 0], "v0": 0, "duration": 50, "step": 0.01}
+    settings = {"q0": [1, 0], "v0": 0, "duration": 50, "step": 0.01, "laws": None}
     bad = taut.simulate(fast, **settings, method="projected-symplectic-euler").certificate
     assert not bad.energy.significant
     assert bad.drifts
@@ -349,3 +349,27 @@ def test_rounding_of_an_angle_that_has_wound_up_counts():
     )
     assert run.certificate.energy.band > 1e-11  # far above the rounding of the energy itself
     assert not run.certificate.drifts
+
+
+@pytest.mark.parametrize(("method", "told"), [("rattle", False), ("gauss-lobatto-6", True)])
+def test_how_work_is_summed_is_said_where_it_is_less_than_the_method(method, told):
+    x = taut.coordinates("x")[0]
+    (v,) = taut.velocities([x])
+    system = taut.System([x], mass=[1], potential=50 * x**2, forces={x: -2 * v})
+    run = taut.simulate(system, q0=[0.3], v0=0, duration=3, step=0.02, method=method, laws=None)
+    rows = {row[0]: row[2] for row in run.certificate.rows()}
+    assert "% of the work" in rows["energy − work"]
+    assert rows["energy − work"].endswith("which is summed to order 2") == told
+
+
+@pytest.mark.parametrize(("step", "lost"), [(0.003, True), (0.0005, False)])
+def test_a_few_steps_that_blow_up(step, lost):
+    x = taut.coordinates("x")[0]
+    system = taut.System([x], mass=[1], potential=5e5 * x**2)
+    run = taut.simulate(system, q0=[0.1], v0=0, duration=34 * step, step=step, laws=None)
+    (verdict,) = [row[2] for row in run.certificate.rows() if row[0] == "energy drift"]
+    assert verdict.startswith("lost") == lost
+    # At rest there is no kinetic energy, and rounding is no loss.
+    hanging = taut.System([x], mass=[1], potential=5e5 * x**2 + 3 * x)
+    rest = taut.simulate(hanging, q0=[-3e-6], v0=0, duration=0.017, step=5e-4, laws=None)
+    assert "lost" not in str(rest.certificate)

@@ -1,5 +1,7 @@
 """The discrete bracket (33): antisymmetry, the equations it makes, its rank, its Casimirs."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -18,6 +20,7 @@ algebras = pytest.mark.parametrize("algebra", ALGEBRAS.values(), ids=ALGEBRAS)
 ENDS = [("free", "free"), ("clamped", "free"), ("clamped", "clamped"), "periodic"]
 
 
+@cache
 def line(algebra, nodes=5, ends=("free", "free"), **options):
     n = algebra.dimension
     gamma, mu = sp.symbols(f"g:{n}", real=True), sp.symbols(f"m:{n}", real=True)

@@ -183,3 +183,19 @@ def test_the_line_is_that_of_the_key(section):
                 wrong.append(f"{key} = {hostile} → {said.get(error.line)}: {error}")
     assert found
     assert not wrong, "\n".join([str(len(wrong)), *wrong])
+
+
+@pytest.mark.parametrize(
+    ("entry", "line"),
+    [
+        ('[joints.arm]\nkind = "revolute"\nbetween = ["ground", "arm"]\nat = [0, 0, 0]\n'
+         "axis = [0, 1, 0]", 6),
+        ('[forces.arm]\nkind = "force"\npart = "arm"\nforce = [1, 0, 0]', 6),
+        ("[points.arm]\nmass = 1\nat = [0, 0, 0]", 6),
+    ],
+)  # fmt: skip
+def test_a_name_that_is_taken_is_that_of_the_header(entry, line):
+    body = "[bodies.arm]\nmass = 1\ninertia = [1, 1, 1]\nat = [0, 0, 0]\n\n"
+    with pytest.raises(LineError, match="there is a 'arm' in this mechanism already") as caught:
+        model_of(Source(body + entry, "m.toml"), "m", {})
+    assert caught.value.line == line

@@ -57,3 +57,34 @@ def test_beams():
     with pytest.raises(taut.InputError, match="moves at the start"):
         checked(taut.Model(beam, v0=[0, 0, 0, 1, 0, 0]))
     assert checked(taut.Model(beam, v0=[0, 0, 0, 1, 0, 0], project=True)).freedom == 13
+
+
+HANGING = """
+[points.a]
+mass = "m"
+at = ["L", 0, 0]
+[joints.rod]
+kind = "rod"
+between = ["ground", "a"]
+"""
+IN_PLANE = """
+[system]
+coordinates = ["x", "y"]
+mass = ["m", "m"]
+constraints = ["x**2 + y**2 - L**2"]
+[start]
+q = ["L", 0]
+v = 0
+"""
+
+
+@pytest.mark.parametrize("body", [HANGING, IN_PLANE])
+def test_parameters_that_nothing_depends_on(body, tmp_path):
+    file = tmp_path / "model.toml"
+    file.write_text(f'[parameters]\nm = 2\nhalf = 0.5\nL = "2*half"\nstifness = 3\n{body}\n')
+    model = taut.load(file)
+    assert model.unused == ("stifness",)
+    assert "not used   parameters stifness" in str(checked(model))
+    file.write_text(file.read_text().replace("stifness = 3\n", ""))
+    assert "not used" not in str(checked(taut.load(file)))
+    assert "not used" not in str(checked(taut.load(file, L=1.0)))

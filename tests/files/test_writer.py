@@ -292,3 +292,19 @@ def test_what_cannot_be_written_says_so():
     m.record.clear()  # as if a part had come by another road
     with pytest.raises(FileError, match="a cannot be written"):
         _ = taut.Model(m).text
+
+
+def test_joints_with_a_place_on_each_part(tmp_path):
+    m = taut.Mechanism()
+    m.body("block", mass=1, inertia=(1, 1, 1), at=(3, 0.2, 0))
+    m.body("arm", mass=1, inertia=(1, 1, 1), at=(5, 0, 0.5))
+    m.prismatic("rail", m.ground, "block", at=((1, 0, 0), (3, 0.2, 0)), axis=(1, 0, 0))
+    m.spherical("ball", "block", "arm", at=((3.5, 0.2, 0), (4.5, 0, 0.5)))
+    path = taut.Model(m).save(tmp_path / "loose.toml")
+    again = taut.load(path).model
+    assert np.array_equal(again.joints["ball"].at, m.joints["ball"].at)
+    assert np.array_equal(again.assemble().q, m.assemble().q)
+    text = path.read_text()
+    path.write_text(text.replace("[[1, 0, 0], [3, 0.2, 0]]", "[[1, 0, 0]]"))
+    with pytest.raises(taut.FileError, match=r"loose.toml:\d+: joints.rail.at does not have"):
+        taut.load(path)

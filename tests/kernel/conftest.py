@@ -1,6 +1,7 @@
 """What the tests of the kernel room share: native maps, and a choice of back end."""
 
 import ctypes
+from functools import cache
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ import pytest
 import taut.kernel.compile as compile_room
 from taut.kernel.native import compiled
 from taut.kernel.step_code import map_code
+
+OTHERS = {}  # workshops by the rules that they keep
 
 
 class NativeMap:
@@ -36,6 +39,21 @@ class NativeMap:
 def native_map():
     """``native_map(function, lanes=1)``: the function as machine code."""
     return NativeMap
+
+
+@pytest.fixture
+def afresh(monkeypatch):
+    """``afresh()``: what is compiled from now on, with other rules, is for this test alone.
+
+    Tests that say ``afresh(rules)`` with the same word share what they compile.
+    """
+
+    def choose(rules=None):
+        other = cache(compile_room._workshop.__wrapped__)
+        found = OTHERS.setdefault(rules, other) if rules else other
+        monkeypatch.setattr(compile_room, "_workshop", found)
+
+    return choose
 
 
 @pytest.fixture

@@ -1,15 +1,18 @@
 """Workshops: who shares what has been compiled, and who does not."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import sympy as sp
 
 import taut
-from taut.kernel import native
+from taut.kernel import compile as compile_room, native
 from taut.kernel.compile import CompiledMap, Workshop, workshop
 from taut.march.trajectory import apply_map
 from taut.methods import Rattle, TimeElement
 from taut.model.terms import Term
+from taut.problems import problem
 
 
 def pendulum(names="x y", constraint="rod", mass=1, length=1):
@@ -64,6 +67,105 @@ def test_a_step_is_made_once(monkeypatch):
         shop.step(Rattle(), keep=(0,), backend="assembled"),
     ]
     assert len({first, *others}) == 6
+
+
+def test_how_steps_are_made_is_found_out_once(monkeypatch):
+    """Rows of a loop that are chosen anew ask for it at each turn; it takes a tenth of a second."""
+    shop = Workshop(problem("bennett").system)
+    asked, real = [], Workshop._pulled
+    monkeypatch.setattr(Workshop, "_pulled", lambda *x: (asked.append(x), real(*x))[1])
+    assert {shop.unrolled(method) for method in (Rattle(), Rattle())} == {False}
+    assert len(asked) == 1
+    assert not shop.unrolled(taut.methods.SymplecticEuler())
+    assert len(asked) == 2
+
+
+def test_short_runs_are_made_with_a_draft_and_many_steps_with_better_code(tmp_path, monkeypatch):
+    monkeypatch.setenv("TAUT_CACHE_DIR", str(tmp_path))
+    efforts, real = [], native._compile
+    monkeypatch.setattr(native, "_compile", lambda *x: (efforts.append(x[1:]), real(*x))[1])
+    shop, of = Workshop(pendulum()), {"keep": (0,)}
+    draft = shop.step(Rattle(), steps=compile_room.MANY // 2, **of)
+    assert draft.draft
+    assert efforts == [(0,)]
+    assert shop.step(Rattle(), **of) is draft
+    for file in tmp_path.iterdir():
+        file.unlink()
+    better = shop.step(Rattle(), steps=compile_room.MANY // 2, **of)
+    assert not better.draft
+    assert efforts == [(0,), ()]
+    assert shop.step(Rattle(), **of) is better
+    assert not better.thorough.draft
+    assert draft.thorough is better.thorough
+    del efforts[:]
+    assert Workshop(pendulum()).step(Rattle(), **of).draft  # which finds what is better
+    assert efforts == []
+
+
+def test_a_run_counts_its_steps_and_trajectories():
+    system, of = pendulum(), {"q0": [1, 0], "v0": 0, "step": 1e-3, "laws": None}
+    workshop(system)._steps.clear()
+    workshop(system)._asked.clear()
+    for steps, draft in ((8000, True), (8000, True), (8000, False), (10, False)):
+        taut.simulate(system, duration=steps * 1e-3, every=1000, **of)
+        assert workshop(system).step(Rattle(), keep=(0,)).draft is draft
+    starts = np.tile([1.0, 0.0], (64, 1))
+    wide = native.lanes()
+    for steps, draft in ((1000, True), (2000, False)):
+        taut.simulate(system, duration=steps * 1e-3, every=1000, **of | {"q0": starts})
+        assert workshop(system).step(Rattle(), keep=(0,), lanes=wide).draft is draft
+
+
+def test_charts_that_change_and_steps_that_vary_count_once():
+    system = pendulum(length=3)
+    shop = workshop(system)
+    of = {"q0": [3, 0], "v0": 0, "duration": 60, "step": 0.01, "laws": None}
+    run = taut.simulate(system, method=TimeElement(form="independent"), **of)
+    assert run.certificate.charts > 10
+    assert sum(shop._asked.values()) == 6000
+    assert all(x.draft for x in shop._steps.values())
+    shop._asked.clear()
+    method = taut.Adaptive("rattle", scale=4 + system.coordinates[1])
+    taut.simulate(system, method=method, **of)
+    assert sum(shop._asked.values()) == 6000
+    taut.simulate(system, method=TimeElement(form="independent"), **of | {"duration": 210})
+    assert sum(not x.draft for x in shop._steps.values()) > 1  # the charts that came later, too
+
+
+def test_threads_make_a_step_once(monkeypatch):
+    made, real = [], Workshop._fused
+    monkeypatch.setattr(Workshop, "_fused", lambda *x: (made.append(x), real(*x))[1])
+    shop = Workshop(pendulum(length=4))
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: shop.step(Rattle(), keep=(0,)), range(4)))
+    assert len(made) == 1
+    assert len(set(found)) == 1
+
+
+@pytest.mark.parametrize("method", ["rattle", "lobatto-4", "composition-4", "ggl"])
+@pytest.mark.parametrize("many", [1, 5])
+def test_a_draft_has_the_same_bits(method, many, monkeypatch, tmp_path):
+    """Also where there are functions, forces and constraints that move."""
+    x, y = taut.coordinates("x y")
+    (vx,) = taut.velocities([x])
+    length = 1 + sp.cos(taut.t) / 10
+    system = taut.System(
+        [x, y], mass=[1, 2], potential=10 * y + sp.exp(sp.sin(x)) + 4**x, forces={x: -vx / 10},
+        constraints=[x**2 + y**2 - length**2],
+    )  # fmt: skip
+    angles, runs = np.linspace(0, 3, many), []
+    starts = 1.1 * np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    for least in (0, 1 << 60):
+        monkeypatch.setattr(compile_room, "MANY", least)
+        monkeypatch.setenv("TAUT_CACHE_DIR", str(tmp_path / str(least)))
+        workshop(system)._steps.clear()
+        runs.append(taut.simulate(system, q0=starts, v0=0, duration=3, step=0.01, method=method))
+        assert {x.draft for x in workshop(system)._steps.values()} == {least > 0}
+    assert not {x.name for x in (tmp_path / "0").iterdir()} & {
+        x.name for x in (tmp_path / str(1 << 60)).iterdir()
+    }
+    for one, two in zip(*[(x.q, x.p, x.v, x.certificate.max_g) for x in runs], strict=True):
+        assert np.array_equal(one, two)
 
 
 @pytest.mark.parametrize("keep", [(0,), ()])

@@ -1,5 +1,7 @@
 """Small systems with dependent rows: cofactors and elimination against NumPy, and each other."""
 
+from functools import cache
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -11,23 +13,27 @@ SX = ca.SX
 
 def made(rows, phi, moved=1e6, sure=0):
     """(Δ by cofactors, squared length, plain, Δ by elimination, good, both inverses)."""
-    count, size = rows.shape
-    j, f = SX.sym("j", count, size), SX.sym("f", count)
+    return [np.array(x).squeeze() for x in function(*rows.shape, sure)(rows, phi, moved)]
+
+
+@cache
+def function(count, size, sure):
+    """What `made` evaluates: (rows, φ, squared length of the move)."""
+    j, f, moved = SX.sym("j", count, size), SX.sym("f", count), SX.sym("moved")
     parts = [j[i, :].T for i in range(count)]
     gram = Gram(parts, parts)
-    quick, ranked = Quick(gram), Ranked(gram, f, SX(moved), sure)
+    quick, ranked = Quick(gram), Ranked(gram, f, moved, sure)
     delta, square = quick.to(f)
     outputs = [
         delta,
         square,
-        quick.plain(SX(moved), square, sure),
+        quick.plain(moved, square, sure),
         ranked.to(f),
         ca.vertcat(*ranked.good),
         *(ca.vertcat(*(ca.vertcat(*row) for row in full(x.inverse(), count))) for x in
           (quick, ranked)),
     ]  # fmt: skip
-    found = ca.Function("f", [j, f], outputs)(rows, phi)
-    return [np.array(x).squeeze() for x in found]
+    return ca.Function("f", [j, f, moved], outputs)
 
 
 @pytest.mark.parametrize("count", range(1, QUICK + 1))

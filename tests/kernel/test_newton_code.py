@@ -6,7 +6,7 @@ import pytest
 import sympy as sp
 
 import taut
-from taut.kernel import compile as compiling, newtons
+from taut.kernel import newtons
 from taut.kernel.compile import workshop
 from taut.kernel.newtons import DEEP, HISTORY, _extrapolated
 from taut.march import run as marching
@@ -20,12 +20,10 @@ FINE, COARSE = 0.01, 0.1  # steps that the kept matrix can make all, and not
 
 
 @pytest.fixture
-def always(monkeypatch):
+def always(monkeypatch, afresh):
     """The matrix is kept even where it does not pay."""
     monkeypatch.setattr(newtons, "PAYS", 0.0)
-    compiling._workshop.cache_clear()
-    yield
-    compiling._workshop.cache_clear()
+    afresh("always")
 
 
 def compiled(name, problem=ZG):

@@ -279,3 +279,81 @@ def test_refused():
         m.assemble()
     with pytest.raises(taut.InputError, match="q0"):
         m.assemble(q0=[1, 2])
+
+
+@pytest.mark.parametrize("at", [(1, 0, 0), (0.6, 0.8, 0), (0.8, 0, 0.6)])
+def test_a_pendulum_that_is_held_level_has_no_stiffness_at_all(at):
+    m = taut.Mechanism(gravity=(0, 0, -10))
+    m.rod(m.ground, m.point("bob", mass=2, at=at), length=1)
+    rest = m.equilibrium()
+    assert rest.stable
+    np.testing.assert_allclose(rest["bob"].position, (0, 0, -1), atol=1e-9)
+
+
+def test_all_that_moves_is_at_the_origin():
+    m = taut.Mechanism(gravity=(0, 0, -10))
+    m.rod(m.ground, m.point("bob", mass=2, at=(0, 0, 0)), ends=((1, 0, 0), (0, 0, 0)))
+    np.testing.assert_allclose(m.equilibrium()["bob"].position, (1, 0, -1), atol=1e-9)
+    m = taut.Mechanism(gravity=(0, 0, -10))
+    m.spring(m.ground, m.point("bob", mass=2, at=(0, 0, 0)), ends=((0, 0, 1), (0, 0, 0)),
+             stiffness=40)  # fmt: skip
+    np.testing.assert_allclose(m.equilibrium()["bob"].position, (0, 0, -0.5), atol=1e-9)
+
+
+def scattered(reach=1.0):
+    """A crank of 1, a coupler of 2 and a rocker of 1.5 that lie about, over a ground of 2."""
+    m = taut.Mechanism(gravity=(0, 0, -9.81))
+    link = {"mass": 1.0, "inertia": (0.08, 0.08, 0.01)}
+    for name, at in (
+        ("crank", (0, 0, 0.55)),
+        ("coupler", (0.8, 0, 1.4)),
+        ("rocker", (2.3, 0, 0.8)),
+    ):
+        m.body(name, **link, at=at)
+    for name, parts, at in (
+        ("a", (m.ground, "crank"), ((0, 0, 0), (0, 0, 0.05))),
+        ("b", ("crank", "coupler"), ((0, 0, 1.05), (0.8 - reach, 0, 1.4))),
+        ("c", ("coupler", "rocker"), ((0.8 + reach, 0, 1.4), (2.3, 0, 1.55))),
+        ("d", (m.ground, "rocker"), ((2, 0, 0), (2.3, 0, 0.05))),
+    ):
+        m.revolute(name, *parts, at=at, axis=(0, 1, 0))
+    return m
+
+
+def test_links_that_lie_about_are_brought_together():
+    """Joints with a place on each part; against the meeting of two circles."""
+    m = scattered()
+    found = m.assemble()
+    a, b, c, d = (found[name].position for name in "abcd")
+    np.testing.assert_allclose([a, d], [(0, 0, 0), (2, 0, 0)], atol=1e-12)
+    lengths = [np.linalg.norm(x - y) for x, y in ((a, b), (b, c), (c, d))]
+    np.testing.assert_allclose(lengths, [1, 2, 1.5], atol=1e-12)
+    # Where the coupler's end is, given the crank's.
+    apart = d - b
+    far = np.linalg.norm(apart)
+    along = (2**2 - 1.5**2 + far**2) / (2 * far)
+    side = np.array([-apart[2], 0, apart[0]]) / far
+    np.testing.assert_allclose(
+        c, b + along * apart / far + np.sqrt(4 - along**2) * side, atol=1e-12
+    )
+    assert found.moved["rocker"] > 0.2
+    with pytest.raises(taut.InconsistentStart, match="revolute joint b"):
+        taut.simulate(m, duration=0.1, step=0.01)
+    run = taut.simulate(m, q0=found.q, v0=0, duration=0.1, step=0.01, laws=None)
+    np.testing.assert_allclose(run["b"].position[0], b, atol=1e-12)
+
+
+def test_links_that_cannot_meet_are_named():
+    with pytest.raises(taut.ConstraintError, match="contradict") as caught:
+        scattered(reach=3.0).assemble()
+    assert "revolute joint b" in caught.value.what
+    assert "rigid" not in caught.value.what
+
+
+def test_a_slider_that_begins_out_of_place():
+    m = taut.Mechanism()
+    m.body("block", mass=1, inertia=(1, 1, 1), at=(3, 0.2, 0))
+    m.prismatic("rail", m.ground, "block", at=((1, 0, 0), (3, 0.2, 0)), axis=(1, 0, 0))
+    found = m.assemble()
+    np.testing.assert_allclose(found["block"].position, (3, 0, 0), atol=1e-12)
+    assert found["rail"].slide == pytest.approx(2)

@@ -423,8 +423,16 @@ class TestViews:
 
     def test_unknown_names(self):
         m = slider(lambda t, state: state["rial"].slide)
-        with pytest.raises(taut.ControlError, match="no part, joint or coordinate called 'rial'"):
+        with pytest.raises(taut.ControlError) as caught:
             taut.simulate(m, duration=1, step=0.1)
+        told = caught.value.received
+        assert "no part, joint, force, frame or coordinate called 'rial'" in told
+        assert "did you mean 'rail'?" in told
+        m = slider(lambda t, state: {}["x" * 999])
+        with pytest.raises(taut.ControlError) as caught:
+            taut.simulate(m, duration=1, step=0.1)
+        assert len(caught.value.received) == 300
+        assert caught.value.received.endswith("…")
 
 
 def test_large_systems_are_controlled_too():
@@ -460,3 +468,10 @@ def test_kept_and_shown(tmp_path):
     assert len(run.plot("controls").axes) == 1
     with pytest.raises(taut.InputError, match="no controls"):
         taut.simulate(pendulum(0), **START, duration=0.1, step=0.01, laws=None).plot("controls")
+
+
+def test_gains_that_no_sampled_loop_can_hold():
+    m = slider(lambda t, state: -1e6 * state["rail"].slide)
+    with pytest.raises(taut.StepError) as caught:
+        taut.simulate(m, duration=100, step=0.1, v0=1, project=True)
+    assert "or controllers with smaller gains" in caught.value.remedy

@@ -228,3 +228,59 @@ def test_an_event_without_a_value_is_told():
     assert 0 < inside.sum() < len(run.t)
     assert rows["event often"][1] == f"not a number after {(~inside[1:]).sum()} of the steps"
     assert len(run.events["often"].t) > 0
+
+
+def test_names_that_are_nearly_right():
+    m = taut.Mechanism(gravity=(0, 0, -9.81))
+    m.rod(m.ground, m.point("bob", mass=1, at=(1, 0, 0)), length=1)
+    for given, remedy in {
+        "x_bbo": "did you mean 'x_bob'? Else add it",
+        "bob.z": "names in a text are those of symbols, such as t, x_bob, y_bob",
+    }.items():
+        with pytest.raises(taut.ModelError) as caught:
+            taut.simulate(m, duration=1, step=0.1, events=given)
+        assert caught.value.remedy.startswith(remedy)
+
+
+@pytest.fixture(scope="module")
+def wheel():
+    m = taut.Mechanism()
+    m.body("wheel", mass=1, inertia=(1, 1, 1), at=(0, 0, 0), angular_velocity=(0, 2, 0))
+    m.revolute("hinge", m.ground, "wheel", at=(0, 0, 0), axis=(0, 1, 0))
+    return m
+
+
+GOING = {"step": 0.01, "method": "composition-4", "laws": None}
+
+
+def test_an_angle_that_jumps_by_a_turn_has_not_crossed_zero(wheel):
+    angle = wheel.symbols("hinge")[0]
+    events = {"zero": angle, "late": angle - 1, "down": taut.Event(angle - 1, "down")}
+    run = taut.simulate(wheel, duration=8, events=events, **GOING)
+    assert run.events["zero"].t == pytest.approx([np.pi, 2 * np.pi], abs=1e-6)
+    assert run.events["late"].t == pytest.approx([0.5, 0.5 + np.pi, 0.5 + 2 * np.pi], abs=1e-6)
+    assert len(run.events["down"].t) == 0
+
+
+def test_a_jump_ends_no_run(wheel):
+    angle = wheel.symbols("hinge")[0]
+    ends = taut.Event(angle + 0.5, "both", terminal=True)
+    run = taut.simulate(wheel, duration=8, events={"end": ends}, **GOING)
+    assert run.t[-1] == pytest.approx(np.pi - 0.25, abs=1e-6)
+    # The step in which it jumps is cut off before that, and the next one jumps.
+    ends = taut.Event(taut.t - 1.5705, terminal=True)
+    run = taut.simulate(wheel, duration=8, events={"end": ends, "zero": angle}, **GOING)
+    assert run.t[-1] == pytest.approx(1.5705, abs=1e-9)
+    more = run.continue_(2)
+    assert more.t[-1] == pytest.approx(3.5705, abs=1e-9)
+    assert more.events["zero"].t == pytest.approx([np.pi], abs=1e-6)
+
+
+def test_a_pole_is_no_zero():
+    a = taut.coordinates("a")[0]
+    free = taut.System([a], mass=[1])
+    events = {"pole": 1 / (a - 1), "zero": (a - 2) ** 3, "step": sp.sign(a - 1.5) + 0.3}
+    run = taut.simulate(free, q0=[0.0], v0=[1.0], duration=3, step=0.07, events=events)
+    assert [len(run.events[x].t) for x in events] == [0, 1, 1]
+    assert run.events["zero"].t == pytest.approx([2], abs=1e-4)
+    assert run.events["step"].t == pytest.approx([1.5], abs=1e-12)

@@ -175,3 +175,100 @@ class TestWhatIsNotThere:
         assert repr(run["coil"]) == "<torsion 'coil' in hinge at 101 states>"
         with pytest.raises(taut.UnknownName, match=r"did you mean 'coil'"):
             run["coils"]
+
+
+WORDS = (
+    "length", "angle", "slide", "rate", "extension", "effort", "force", "torque", "power", "energy",
+    "position",
+)  # fmt: skip
+
+
+def read(view):
+    """All that a view of a force can say."""
+    found = {}
+    for word in WORDS:
+        try:
+            found[word] = getattr(view, word)
+        except (AttributeError, taut.TautError):
+            continue
+    return found
+
+
+@pytest.mark.parametrize(
+    "made",
+    [apart, hinged, lambda: sliding("cylindrical")],
+    ids=["apart", "hinged", "tube"],
+)
+def test_a_controller_sees_what_a_run_has(made):
+    m, seen = made()[0], []
+    m.potential(m.symbols("a")[0][0] ** 2, name="well")
+    names = [x for x in m.forces if x not in ("sampled", "controlled")]
+
+    def look(t, state):
+        seen.append({name: read(state[name]) for name in names})
+        assert repr(state[names[0]]).endswith(f"at t = {t:g}>")
+        return 0, 0, 0
+
+    m.force("watch", "a", look)
+    run = taut.simulate(m, duration=5 * STEP, step=STEP, project=True, laws=None)
+    assert len(seen) >= 5
+    for name in names:
+        whole = read(run[name])
+        assert len(whole) >= 2
+        for k, state in enumerate(seen[:5]):
+            assert state[name].keys() == whole.keys()
+            for word, found in state[name].items():
+                assert np.shape(found) == whole[word].shape[1:]
+                np.testing.assert_allclose(
+                    found, whole[word][k], rtol=1e-12, atol=1e-13, err_msg=f"{name}.{word}"
+                )
+
+
+def test_what_a_controller_is_about_to_say_is_not_known():
+    m, seen = two(), []
+    m.revolute("joint", "a", "b", at=(0.5, 0, 0), axis=(0, 0, 1))
+
+    def drive(t, state):
+        seen.append((state["motor"].angle, state["motor"].rate))
+        return state["motor"].effort if t > 2.5 * STEP else 0.1
+
+    m.motor("motor", "joint", drive)
+    with pytest.raises(taut.ControlError) as caught:
+        taut.simulate(m, duration=9 * STEP, step=STEP, project=True, laws=None)
+    assert "what controllers say is not known while they are asked" in str(caught.value.__cause__)
+    hinge = caught.value.partial["joint"]
+    np.testing.assert_allclose(seen[:3], np.transpose([hinge.angle, hinge.rate])[:3], atol=1e-13)
+
+
+def test_a_controller_sees_beams_and_frames():
+    m, seen = taut.Mechanism(gravity=(0, 0, -9.81)), []
+    rubber = {"section": taut.Square(0.03), "density": 1100, "young": 2e6, "poisson": 0.45}
+    m.beam("rod", length=0.5, **rubber, nodes=3, frame=(1, 0, 0))
+    m.fixed("clamp", m.ground, "rod root", at=(0, 0, 0))
+
+    def look(t, state):
+        rod, tip = state["rod"], state["rod tip"]
+        seen.append((rod.positions, rod.strain, tip.position, rod.energy))
+        assert repr(rod) == f"<beam 'rod' of 3 nodes at t = {t:g}>"
+        return 0, 0, 0
+
+    m.force("watch", "rod 1", look)
+    run = taut.simulate(m, duration=1e-3, step=1e-4, laws=None)
+    rod = run["rod"]
+    for k, (places, strain, tip, energy) in enumerate(seen[:10]):
+        np.testing.assert_allclose(places, rod.positions[k], atol=1e-14)
+        np.testing.assert_allclose(strain, rod.strain[k], atol=1e-13)
+        np.testing.assert_allclose(tip, run["rod tip"].position[k], atol=1e-14)
+        np.testing.assert_allclose(energy, rod.energy[k], rtol=1e-12, atol=1e-16)
+
+
+def test_a_spring_without_length_is_no_error():
+    m, seen = taut.Mechanism(), []
+    m.point("a", mass=1, at=(0, 0, 0))
+    m.spring("spring", m.ground, "a", stiffness=3, length=0)
+    m.force("watch", "a", lambda t, state: (seen.append(read(state["spring"])), (1, 0, 0))[1])
+    run = taut.simulate(m, duration=3 * STEP, step=STEP, laws=None)
+    for word, found in read(run["spring"]).items():
+        np.testing.assert_allclose(seen[0][word], found[0])
+        np.testing.assert_allclose(seen[2][word], found[2], rtol=1e-12, atol=1e-15)
+    assert seen[0]["energy"] == seen[0]["effort"] == 0

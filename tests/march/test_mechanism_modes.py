@@ -108,3 +108,33 @@ def test_controllers_that_do_not_count_are_named(what):
     assert len(caught) == 1
     assert caught[0].filename == __file__
     assert str(found).splitlines()[1:] == str(plain).splitlines()[1:]
+
+
+def test_natural_calls():
+    m = pair(0.4, 0.2)
+    rest, want = m.equilibrium(), roots(0.4, 0.2)
+    calls = [
+        taut.modes(m), taut.modes(rest), taut.modes(taut.equilibrium(m)), taut.modes(m.system()),
+        rest.modes(), m.modes(at=rest), m.modes(at=rest.q), taut.modes(m.assemble()),
+    ]  # fmt: skip
+    for found in calls:
+        np.testing.assert_allclose(found.eigenvalues, want, rtol=1e-9)
+    assert len(taut.modes(rest, count=1)) == len(rest.modes(count=1)) == 1
+    np.testing.assert_allclose(m.equilibrium(q0=m.assemble()).q, rest.q, atol=1e-12)
+    again = m.assemble(q0=rest, v0=rest)
+    np.testing.assert_array_equal(again.v, 0)
+
+
+@pytest.mark.parametrize("wrong", ["here", [1, 2], taut.Mechanism(), None.__class__, {"q": 1}])
+def test_what_is_no_place(wrong):
+    with pytest.raises(taut.InputError, match=r"at cannot be used\n.*what m.assemble"):
+        pair().modes(at=wrong)
+
+
+def test_a_rest_of_another_mechanism():
+    m = pair()
+    rest = m.equilibrium()
+    m.point("c", mass=1, at=(0, 0, 0))
+    with pytest.raises(taut.InputError, match="received: 6 coordinates"):
+        m.modes(at=rest)
+    assert len(rest.modes()) == 2  # it keeps what it was made from

@@ -198,3 +198,63 @@ class TestWhatCountingDoesNotChange:
         np.testing.assert_allclose(
             np.sum(run["helix"].force * run["bead"].velocity, axis=1), 0.0, atol=1e-10
         )
+
+
+def swing():
+    m = taut.Mechanism(gravity=(0, 0, -9.81))
+    m.body("arm", **BOX, at=(0.5, 0, 0))
+    m.revolute("hinge", m.ground, "arm", at=(0, 0, 0), axis=(0, 1, 0))
+    m.motor("motor", "hinge", 0.3 * taut.t)
+    m.torsion("coil", "hinge", stiffness=2.0)
+    m.frame("tool", "arm", at=(1, 0, 0))
+    return m
+
+
+def seen(run):
+    """All numbers that views by name give."""
+    views = [run["arm"], run["hinge"], run["motor"], run["coil"], run["tool"]]
+    words = ("position", "angle", "rate", "force", "torque", "multipliers", "power", "energy")
+    return [getattr(x, word) for x in views for word in words if hasattr(type(x), word)]
+
+
+def test_a_run_keeps_what_it_was_made_from(tmp_path):
+    m = swing()
+    run = taut.simulate(m, duration=0.5, step=0.01, laws=None)
+    before = seen(taut.simulate(swing(), duration=0.5, step=0.01, laws=None))
+    m.angle("hinge")
+    m.body("fifth wheel", **BOX, at=(0, 2, 0))
+    m.revolute("other", "arm", "fifth wheel", at=(0, 1, 0), axis=(0, 1, 0))
+    for a, b in zip(seen(run), before, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert "fifth wheel" not in run.report(tmp_path / "run.html").read_text(encoding="utf-8")
+    run.plot().savefig(tmp_path / "run.png")
+    run.save(tmp_path / "run.zarr")
+    assert taut.load(tmp_path / "run.zarr").sizes["coordinate"] == 12
+    assert "energy" in str(run.certificate)
+    with pytest.raises(taut.UnknownName):
+        run["fifth wheel"]
+    further = taut.simulate(m, duration=0.02, step=0.01, laws=None, project=True)
+    assert further.q.shape[1] == 25
+
+
+def test_an_assembly_and_modes_keep_what_they_were_made_from():
+    m = swing()
+    found, rest, modes = m.assemble(), m.equilibrium(), m.modes()
+    before = [str(x) for x in (found, rest, modes)]
+    m.body("fifth wheel", **BOX, at=(0, 2, 0))
+    assert [str(x) for x in (found, rest, modes)] == before
+    assert found.groups == (("ground", "arm"),)
+
+
+@pytest.mark.parametrize("every", [1, 100, 700])
+def test_turns_are_counted_by_the_rate(every):
+    """Several turns between stored states."""
+    m = taut.Mechanism()
+    m.body("wheel", mass=1, inertia=(1, 1, 1), at=(0, 0, 0), angular_velocity=(0, 20, 0))
+    m.revolute("hinge", m.ground, "wheel", at=(0, 0, 0), axis=(0, 1, 0))
+    m.motor("hinge", -1.5, name="brake")
+    run = taut.simulate(m, duration=7, step=0.001, every=every, laws=None)
+    np.testing.assert_allclose(run["hinge"].angle, 20 * run.t - 0.75 * run.t**2, atol=0.01)
+    both = taut.simulate(m, q0=np.stack([run.q[0]] * 2), v0=run.v[0], duration=7, step=0.001,
+                         every=every, laws=None)  # fmt: skip
+    np.testing.assert_allclose(both["hinge"].angle, [run["hinge"].angle] * 2, atol=1e-9)

@@ -613,3 +613,35 @@ def test_a_row_with_a_singular_mass_is_found(mass):
     start = {"of q": ([[1, 0], [0, 1]], 0), "of v": ([[1, 0], [1, 0]], [[1, 0], [0, 1]])}[mass]
     with pytest.raises(taut.InputError, match=r"singular at the start\[1\]"):
         taut.simulate(s, q0=start[0], v0=start[1], duration=0.1, step=0.01)
+
+
+# ------------------------------------------------------------- what is held at zero
+
+
+def suspension(path):
+    """An arm on a spring, on a point that is moved."""
+    m = taut.Mechanism(gravity=(0, 0, -10))
+    m.point("road", mass=1, at=(0, 0, 0))
+    m.move("road", path)
+    m.body("arm", mass=1, inertia=(0.1, 0.1, 0.01), at=(0.5, 0, 0.3))
+    m.revolute("hinge", m.ground, "arm", at=(0, 0, 0.3), axis=(0, 1, 0))
+    m.spring("road", "arm", stiffness=500, damping=5, length=0.7)
+    return m
+
+
+def test_a_run_from_rest_of_what_is_held_at_zero():
+    """No coordinate is measured by what rounding has left of forces in balance."""
+    m = suspension((0, 0, 0))
+    run = taut.simulate(m, q0=m.equilibrium().q, v0=0, duration=1, step=1e-3, laws=None)
+    assert np.abs(run.q - run.q[0]).max() < 1e-14
+    rows = {row[0]: row[-1] for row in run.certificate.rows()}
+    assert rows["max |g|"] == rows["energy − work"] == "round-off"
+
+
+def test_a_bump_that_has_not_begun():
+    """At the start the road is at 1e−69 and has a speed of 1e−67: that is, none."""
+    m = suspension((0, 0, 0.05 * sp.exp(-(((taut.t - 1) / 0.08) ** 2))))
+    run = taut.simulate(m, q0=m.equilibrium().q, v0=0, duration=2, step=1e-3, laws=None)
+    assert run["road"].position[:, 2].max() == pytest.approx(0.05, rel=1e-3)
+    fine = taut.simulate(m, q0=run.q[0], v0=0, duration=2, step=5e-4, laws=None)
+    assert np.abs(run.q[-1] - fine.q[-1]).max() < 1e-4

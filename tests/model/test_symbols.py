@@ -4,7 +4,7 @@ import pytest
 import sympy as sp
 
 from taut.errors import ModelError
-from taut.model.symbols import distinct, free_symbols, scalar
+from taut.model.symbols import distinct, free_symbols, scalar, spelled, spread
 
 x, y, z = sp.symbols("x y z", real=True)
 
@@ -43,3 +43,28 @@ def test_what_is_not_plainly_real_is_asked():
     for wrong in (w, sp.I + x, sp.sqrt(-2) * x, sp.I * x * y):
         with pytest.raises(ModelError, match="it is complex"):
             scalar(wrong, "it")
+
+
+def test_the_same_expressions_are_spelled_alike_and_others_not():
+    x, y, other = sp.Symbol("x", real=True), sp.Symbol("y", real=True), sp.Symbol("x")
+    texts = [
+        spelled(*e)
+        for e in (
+            [x + y], [x * y], [x - y], [x + y, x], [x, x + y], [x], [other], [sp.sin(x)], [x**2],
+            [x**3], [2 * x], [2.0 * x], [sp.Piecewise((x, y > 0), (y, True))],
+            [sp.Piecewise((x, y >= 0), (y, True))], [sp.cos(sp.sin(x))], [sp.sin(sp.cos(x))],
+            [x**y], [y**x], [sp.atan2(x, y)], [sp.atan2(y, x)], [],
+        )
+    ]  # fmt: skip
+    assert len(set(texts)) == len(texts)
+    assert spelled(sp.sin(x + y) * x) == spelled(sp.sin(y + x) * x)
+
+
+def test_shared_nodes_are_spelled_once():
+    x = e = sp.Symbol("x", real=True)
+    for _ in range(40):  # a tree of 2⁴⁰ leaves
+        e = sp.Mul(e, sp.sin(e), evaluate=False)
+    assert len(spelled(e)) < 5000
+    assert 2**40 < spread(e) < 2**42
+    assert spread(x * y + 1) == 5
+    assert spelled(e) != spelled(sp.Mul(e, x, evaluate=False))

@@ -363,7 +363,7 @@ def test_new_values_do_not_recompile(oscillator, monkeypatch):
     steps = dict(shop._steps)
     assert len(steps) == 1
 
-    def forbidden(*_):
+    def forbidden(*_, **__):
         raise AssertionError("something was compiled")
 
     monkeypatch.setattr(native, "object_code", forbidden)

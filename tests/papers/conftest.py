@@ -7,9 +7,12 @@ from html.parser import HTMLParser
 
 import pytest
 
-from taut.papers import book, cs_study, paper
+from taut.papers import book, cq_study, cs_study, paper
 
 FEWER = 100_000  # steps of CS's long runs here; the whole million is for `taut papers`
+SELDOM = 2  # how often the plain program is timed, instead of so often that the best is a good one
+# The rates of CQ that are whole, or shown, or looked at one by one, instead of every half.
+RATES = tuple(a for a in cq_study.SWEEP if a == int(a) or a in (2.5, 16.5))
 
 
 @cache
@@ -17,6 +20,8 @@ def _reproduced(name):
     told = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cs_study, "MANY", FEWER)
+        patch.setattr(cs_study, "TIMES", SELDOM)
+        patch.setattr(cq_study, "SWEEP", RATES)
         made = book.reproduce([paper(name)], progress=lambda *stage: told.append(stage))
     return made, told
 

@@ -384,7 +384,9 @@ class TestCommand:
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         said, err = process.communicate()
-        assert process.returncode == 130
+        # Where Ctrl-C breaks into exec("…"), as a dataclass being made does, CPython's -m ends by the
+        # signal although it was caught; a shell sees 130 both times.
+        assert process.returncode in (130, -signal.SIGINT)
         assert said == ""
         assert "interrupted" in err
         assert "Traceback" not in err

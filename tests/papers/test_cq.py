@@ -33,7 +33,8 @@ class TestNumbers:
 
     def test_every_rate_up_to_the_edge_survives(self, data):
         lost = [a for a, found in data["sweep"].items() if found["lost at"] is not None]
-        assert [float(a) for a in lost] == [a for a in cq_study.SWEEP if a >= 16]
+        assert [float(a) for a in lost] == [a for a in map(float, data["sweep"]) if a >= 16]
+        assert len(data["sweep"]) - len(lost) > 16
 
     def test_the_best_rate_is_the_best(self, data):
         sizes = {a: f["position error"] for a, f in data["sweep"].items() if f["lost at"] is None}

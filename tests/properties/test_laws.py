@@ -11,7 +11,7 @@ X, Y = Q = taut.coordinates("x y")
 U, V = taut.velocities(Q)
 NUMBERS = st.integers(1, 9)
 SIGNED = st.integers(-9, 9).filter(bool)
-QUICK = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def rate(model, law):

@@ -38,11 +38,12 @@ def starts(draw):
 def test_constraints_and_reversal(system, start):
     """From the projected start: g and G v at round-off, and the way back ends where it began."""
     q0, v0 = start
-    out = taut.simulate(system, q0=q0, v0=v0, duration=2, step=0.02, project=True)
+    given = {"duration": 2, "step": 0.02, "laws": None}
+    out = taut.simulate(system, q0=q0, v0=v0, project=True, **given)
     facts = out.certificate.to_dict()
     assert facts["max_g"] < 1e-14
     assert facts["max_hidden"] < 1e-13
-    back = taut.simulate(system, q0=out.q[-1], p0=-out.p[-1], duration=2, step=0.02)
+    back = taut.simulate(system, q0=out.q[-1], p0=-out.p[-1], **given)
     assert np.abs(back.q[-1] - out.q[0]).max() < 1e-11
     assert facts["symplecticity"] < 1e-12
 

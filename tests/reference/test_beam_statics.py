@@ -132,7 +132,7 @@ def test_a_force_and_a_moment_wind_a_helix(part):
         return taut.equilibrium(beam).tip
 
     coarse, middle, fine = found = [
-        tip(n) for n in ((121, 241, 481) if part < 1 else (481, 961, 1921))
+        tip(n) for n in ((121, 241, 481) if part < 1 else (301, 601, 1201))
     ]
     assert order(found, HELIX[part]) == pytest.approx(2, abs=0.01 if part < 1 else 0.1)
     one, two = better(coarse, middle), better(middle, fine)

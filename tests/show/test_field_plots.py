@@ -309,9 +309,9 @@ class TestWhole:
         assert free.plot(title="").get_suptitle() == ""
 
     def test_leaves_nothing_in_pyplot_and_no_setting_changed(self, free):
-        before = dict(matplotlib.rcParams)
+        before, held = dict(matplotlib.rcParams), plt.get_fignums()
         free.plot().bytes("png", dpi=50)
-        assert plt.get_fignums() == []
+        assert plt.get_fignums() == held
         assert dict(matplotlib.rcParams) == before
 
     @pytest.mark.parametrize("kind", ["svg", "png"])

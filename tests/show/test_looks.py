@@ -116,8 +116,11 @@ def test_labels_do_not_overlap_and_are_in_the_picture(chain, visit, tmp_path, wi
             assert stage[0] <= left <= right <= stage[2]
             assert stage[1] <= top <= bottom <= stage[3]
         shown.append(len(labels))
-    assert min(shown) >= 4
-    assert max(shown) == 8
+    if width == 390:  # no room for the names of many bodies
+        assert max(shown) == 0
+    else:
+        assert min(shown) >= 4
+        assert max(shown) == 8
 
 
 @pytest.mark.parametrize("width", [320, 390, 720, 1280])

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import taut
+from taut.show import joint_forces
 from taut.show.geometry import Rod, down_of, points_of, rods_of
 from taut.show.happened import happened
-from taut.show.joint_forces import held_in, motions_in
+from taut.show.joint_forces import efforts_in, held_in, motions_in
 from taut.show.motion import _peaked, panels_of
 from taut.show.page import Page, shortened
 from taut.show.scene import Chooser, Panel
@@ -66,14 +67,14 @@ class TestTables:
         joints = {row[0]: row for row in found["Joints"]}
         assert joints["hinge"][1:5] == ["revolute", f"ground, {escaped}", "(0, 0, 0)", "(0, 1, 0)"]
         assert [joints[x][5] for x in ("hinge", "again", "rod_a*b")] == ["5", "3", "1"]
-        assert joints["again"][6] == "redundant, 3 of 3"
+        assert joints["again"][6] == "redundant (3 of 3)"
         assert joints["hinge"][6] == ""
         forces = {row[0]: row for row in found["Forces"]}
         assert forces["spring"][1:] == ["spring", "ground, bob", "stiffness 3, length 1.8"]
         assert forces["drag"][1:] == ["torsion", "hinge", "damping 0.25"]
         assert (
             "3 degrees of freedom: 15 coordinates, 6 constraints that keep bodies rigid, "
-            "9 of joints, 3 of them redundant." in words(file)
+            "9 of joints; redundant: again (3 of 3)." in words(file)
         )
         assert "<math" not in file.read_text().partition("<script>")[0]
         assert "at the start" not in words(file)
@@ -176,6 +177,72 @@ class TestForces:
         axes = swing.plot("joints").axes[0]
         np.testing.assert_array_equal(axes.lines[0].get_ydata(), angle)
 
+    def test_what_springs_and_dampers_do_is_drawn(self, swing):
+        for turning, name in ((False, "spring"), (True, "drag")):
+            found, left_out = efforts_in(swing, turning)
+            assert ([x for x, _ in found], left_out) == ([name], 0)
+        panels = {x.title: x for x in panels_of(swing)}
+        for kind, title, name in (
+            ("forces", "forces of springs, dampers, motors", "spring"),
+            ("torques", "torques of springs, dampers, motors", "drag"),
+        ):
+            values = swing[name].effort
+            ((label, curve),) = panels[title].curves
+            assert label == name
+            np.testing.assert_array_equal(curve, values)
+            axes = swing.plot(kind).axes[0]
+            np.testing.assert_array_equal(axes.lines[0].get_ydata(), values)
+            assert [x.get_text() for x in axes.get_legend().get_texts()] == [name]
+        assert np.ptp(swing["spring"].effort) > 0.05
+
+    def test_of_many_springs_the_strongest(self, monkeypatch):
+        m = taut.Mechanism()
+        for k in range(9):
+            m.point(f"p{k}", mass=1, at=(1 + k, 0, 0))
+            m.spring(f"s{k}", m.ground, f"p{k}", stiffness=10.0 * (k + 1), length=1.1 + k)
+        m.rope("idle", "p0", "p1", stiffness=1.0, length=50.0)
+        run = taut.simulate(m, duration=0.5, step=0.01, laws=None)
+        strongest = [f"s{k}" for k in range(8, -1, -1)]
+        assert [x[0] for x in efforts_in(run, False)[0]] == strongest
+        axes = run.plot("forces").axes[0]
+        assert axes.get_title(loc="right") == "6 of 9"
+        monkeypatch.setattr(joint_forces, "ASKED", 4)
+        found, left_out = efforts_in(run, False)
+        assert [x[0] for x in found] == strongest[:4]
+        assert left_out == 6
+        assert run.plot("forces").axes[0].get_title(loc="right") == "4 of 10"
+        (panel,) = [x for x in panels_of(run) if "springs" in x.title]
+        assert panel.note.startswith("the largest 4 of 10;")
+
+    def test_a_short_pull_is_drawn(self):
+        m = taut.Mechanism(gravity=(0, 0, -GRAVITY))
+        m.rope("rope", m.ground, m.point("bob", mass=1, at=(0, 0, -0.5)), stiffness=1e6, length=1)
+        run = taut.simulate(m, duration=0.6, step=1e-4, laws=None)
+        axes = run.plot("forces").axes[0]
+        assert axes.lines[0].get_ydata().min() == pytest.approx(run["rope"].effort.min(), rel=0.01)
+        assert run["rope"].effort.min() < -3000
+
+    def test_of_a_batch_the_force_of_each(self, monkeypatch):
+        monkeypatch.setattr(joint_forces, "ASKED", 1)
+        m = taut.Mechanism()
+        m.point("p", mass=1, at=(1, 0, 0))
+        m.spring("one", m.ground, "p", stiffness=1.0, length=1.0)
+        m.spring("two", m.ground, "p", ends=((2, 0, 0), (1, 0, 0)), stiffness=2.0, length=1.0)
+        m.revolute("pin", m.ground, m.body("b", mass=1, inertia=(1, 1, 1), at=(0, 0, 0)),
+                   at=(0, 0, 0), axis=(0, 1, 0))  # fmt: skip
+        m.torsion("twist", "pin", stiffness=1.0, angle=0.5)
+        q0 = m.start()[0]
+        starts = np.stack([q0, q0])
+        starts[1, 0] = 1.5
+        runs = taut.simulate(m, q0=starts, v0=0, duration=0.5, step=0.01, laws=None)
+        axes = runs.plot("forces").axes[0]
+        lines = [x.get_ydata() for x in axes.lines]
+        np.testing.assert_array_equal(lines, runs["two"].effort)
+        assert np.ptp(lines[1]) > 0
+        assert not lines[0].any()
+        assert [x.get_text() for x in axes.get_legend().get_texts()][:1] == ["two"]
+        assert runs.plot("torques").axes[0].lines
+
     def test_in_a_picture_by_joint(self, swing):
         figure = swing.plot()
         titles = [a.get_title(loc="left") for a in figure.axes]
@@ -198,6 +265,9 @@ class TestForces:
             run.plot("multipliers")
         with pytest.raises(taut.InputError, match="turn or slide"):
             run.plot("joints")
+        for kind in ("forces", "torques"):
+            with pytest.raises(taut.InputError, match=f"no {kind} to draw"):
+                run.plot(kind)
 
     @pytest.mark.parametrize("width", [1280, 390])
     def test_a_reader_chooses(self, swing, tmp_path, visit, width):
@@ -239,7 +309,7 @@ class TestPicture:
         assert rods_of(system, points) == [Rod(0, (0.0, 0.0, 0.5)), Rod(0, 1)]
         assert down_of(system, points, {}) == "y"
         m.gravity = np.array([0, 0, -9.81])
-        assert down_of(system, points, {}) is None
+        assert down_of(m.system(), points, {}) is None
 
     def test_bodies_about_one_centre_that_rest_but_for_rounding(self):
         """Their names are told together, and what rounding does is no path."""

@@ -109,9 +109,9 @@ class TestWhole:
         assert double.plot(title="").get_suptitle() == ""
 
     def test_leaves_nothing_in_pyplot_and_no_setting_changed(self, double):
-        before = dict(matplotlib.rcParams)
+        before, held = dict(matplotlib.rcParams), plt.get_fignums()
         double.plot().bytes("png")
-        assert plt.get_fignums() == []
+        assert plt.get_fignums() == held
         assert dict(matplotlib.rcParams) == before
 
     def test_does_not_depend_on_the_users_settings(self, double):
@@ -134,7 +134,7 @@ class TestWhole:
     @pytest.mark.parametrize("name", names())
     def test_every_problem_has_a_picture(self, name):
         given = problem(name)
-        figure = given.simulate(duration=200 * given.step).plot()
+        figure = given.simulate(duration=60 * given.step, laws=None).plot()
         assert figure.bytes("png", dpi=50).startswith(PNG)
         for axes in figure.axes:
             assert axes.lines
@@ -170,7 +170,8 @@ class TestKindsOfRuns:
     def test_many_coordinates_say_how_many_are_left_out(self):
         q = taut.coordinates(" ".join(f"a{i}" for i in range(9)))
         system = taut.System(q, mass=[1] * 9, potential=sum(s**2 for s in q))
-        left = taut.simulate(system, q0=[1] * 9, v0=0, duration=1, step=0.01).plot().axes[0]
+        run = taut.simulate(system, q0=[1] * 9, v0=0, duration=1, step=0.01, laws=None)
+        left = run.plot().axes[0]
         assert len(left.lines) == 6
         assert left.get_title(loc="right") == "6 of 9"
 

@@ -8,7 +8,7 @@ import io
 import numpy as np
 import pytest
 import sympy as sp
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 import taut
 from taut.march.loop import BOOKS
@@ -276,6 +276,7 @@ class TestBlowUp:
         st.floats(0, 1e10),
         st.booleans(),
     )
+    @example([0.03125, 4.0], 0.0, True)
     def test_what_is_kept_is_finite(self, sizes, reach, failed):
         many = settled(np.array(sizes), reach, failed)
         assert np.isfinite(sizes[:many]).all()

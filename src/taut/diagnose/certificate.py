@@ -19,6 +19,7 @@ from taut.diagnose.symplecticity import Probe
 from taut.diagnose.watched import Watched, held, watched
 from taut.kernel.newton_code import LIMIT
 from taut.march import loop
+from taut.march.redundant import owners, told
 from taut.march.trajectory import Trajectory
 from taut.march.tuned import energy_error
 from taut.text import Sheet
@@ -26,10 +27,11 @@ from taut.text import Sheet
 EPS = np.finfo(float).eps
 ROUNDED = 100 * EPS  # of the size of a constraint: what rounding may leave of it
 WALK = 0.4  # of a slope: with a wider interval than that it may be a part of a walk
+ROUNDED_ENERGY = 1e-13  # of the energy: an error that is none
 BROKEN = 1e-3  # of their size: constraints that are off by more are not met to rounding
 LOST = 0.5  # of the largest kinetic energy: an error of the energy that is no small one
 HELD = 1e-6  # change of a law, relative to its terms, from which on it is not held
-LISTED = 6  # redundant constraints that are named
+LISTED = 6  # redundant joints or constraints that are named
 NAME = 40  # characters of a quantity that are shown
 LONG_ENOUGH = 100  # steps after which a drift can be told, if the energy is a number
 LONG = 100_000  # steps after which a run counts as long
@@ -249,9 +251,8 @@ class Certificate(Sheet):
         if self.charts:
             rows.append(("chart changes", str(self.charts), ""))
         if self.redundant:
-            names, more = ", ".join(self.redundant[:LISTED]), len(self.redundant) - LISTED
-            names += f" and {more} more" if more > 0 else ""
-            rows.append(("redundant constraints", names, "least-norm multipliers"))
+            extra = owners(run.system, run.keep)
+            rows.append(("redundant", told(run.system, extra, LISTED), "least-norm multipliers"))
         return rows
 
     @cached_property
@@ -293,8 +294,14 @@ class Certificate(Sheet):
             )
             mean = " in the mean" if self.run.batch else ""
             return [start, ("energy drift", amount + mean, self._energy_verdict())]
-        # What is left is an error of the method; it need not oscillate about zero.
-        share = f"{_percent(e.band / self.gross_work)} % of the work" if self.gross_work else ""
+        # What is left is an error of the method, and of the trapezoidal rule by which work is
+        # summed; it need not oscillate about zero.
+        share = ""
+        if e.band <= ROUNDED_ENERGY * abs(self.energy0):
+            share = "round-off"
+        elif self.gross_work > 0:
+            share = f"{_percent(e.band / self.gross_work)} % of the work"
+            share += ", which is summed to order 2" if self.run.method.order > 2 else ""
         work = f"{self.work:.6g} (in and out {self.gross_work:.3g})"
         return [
             ("energy, work done", f"{self.energy0:.8g}, {work}{self._whose(self.worst)}", ""),
@@ -319,17 +326,24 @@ class Certificate(Sheet):
         verdict = self._verdict(self.energy, self._energy_noise)
         if verdict.startswith(("no drift", "none seen")) or not verdict:
             share = self._lost
-            if share > LOST and self.steps >= LONG_ENOUGH:
+            # Of a few steps, which may begin at rest, only what blows up.
+            gone = self.energy.band > LOST * (abs(self.energy0) + self._kinetic.max(initial=0.0))
+            if share > LOST and (gone or self.steps >= LONG_ENOUGH):
                 amount = f"{_percent(share)} % of" if share < 1 else "more than"
                 return f"lost: {amount} the kinetic energy"
         return verdict
 
     @cached_property
-    def _lost(self) -> float:
-        """The band of the energy as a share of the largest kinetic energy that is known."""
+    def _kinetic(self) -> np.ndarray:
+        """Half of |p·v| at all states where it is finite."""
         with np.errstate(all="ignore"):
             kinetic = 0.5 * np.abs(np.sum(self.run.v * self.run.p, axis=-1))
-        known = kinetic[np.isfinite(kinetic)]
+        return kinetic[np.isfinite(kinetic)]
+
+    @cached_property
+    def _lost(self) -> float:
+        """The band of the energy as a share of the largest kinetic energy that is known."""
+        known = self._kinetic
         usual = float(np.quantile(known, 0.9)) if known.size else 0.0
         band = self.energy.band
         return band / usual if usual > 0 and np.isfinite(band) else np.inf * (not band <= 0)

@@ -16,7 +16,8 @@ are: to |B| times what rounding does to them.
 
 A row is judged by the largest coordinate that it depends on, and by the largest velocity, one that
 impulses make included, of all that constraints connect it with: what is zero has been found
-together with others that are not (a bar that hangs at rest and carries a bob that swings).
+together with others that are not (a bar that hangs at rest and carries a bob that swings).  Of what
+forces connect it with a small part counts, as for Newton's method: a point that is held at zero.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from scipy.sparse.csgraph import connected_components
 
 from taut.kernel.evaluate import Mechanics, Snapshot
 from taut.march.kept import watched
+from taut.march.start import NEIGHBOURS, around_of
 from taut.march.trajectory import Trajectory
 
 SAMPLES = 32
@@ -89,7 +91,9 @@ def _at(run: Trajectory, member: int, q, v, p, t) -> tuple[_Rows, _Rows]:
     bent = np.asarray(bends.sum(axis=1)).ravel()
     keep = run._kept_at(float(t), member)
     removed = _removed(run, slopes, keep, q, v, p, float(t), par)
-    place, speed, taken = _largest(m, q), _fastest(m, np.abs(v) + removed), slopes @ removed
+    fast, taken = np.abs(v) + removed, slopes @ removed
+    place = np.maximum(_largest(m, q), NEIGHBOURS * _largest(m, around_of(abs(q)[None], m)[0]))
+    speed = np.maximum(_fastest(m, fast), NEIGHBOURS * _largest(m, around_of(fast[None], m)[0]))
     sizes = [
         terms + slopes @ abs(q),
         terms + steep * place,

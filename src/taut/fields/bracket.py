@@ -17,6 +17,7 @@ the total momentum seen from node 0, where both ends are free.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -83,31 +84,39 @@ class DiscreteBracket:
     # ---- the bracket itself ------------------------------------------------------------------
 
     def along(self, velocity: np.ndarray, chi: np.ndarray | None = None) -> np.ndarray:
-        """(Dζ)_e, shape (edges, n)."""
+        """(Dζ)_e, shape (…, edges, n)."""
         field = self.field
         chi = field.reference + self.strain if chi is None else chi
-        after = np.roll(velocity, -1, axis=0) if field.periodic else velocity[1:]
-        before = velocity if field.periodic else velocity[:-1]
+        after = np.roll(velocity, -1, axis=-2) if field.periodic else velocity[..., 1:, :]
+        before = velocity if field.periodic else velocity[..., :-1, :]
         return (after - before) / field.spacing + field.algebra.bracket(chi, 0.5 * (before + after))
 
     def of(self, f: tuple[Any, Any], g: tuple[Any, Any]) -> float:
         """{f, g} of two functions, given by their derivatives (f_γ, f_μ)."""
-        (f_gamma, f_mu), (g_gamma, g_mu) = (self._pair(x) for x in (f, g))
-        field, ds = self.field, self.field.spacing
-        strained = np.sum(f_gamma * self.along(g_mu)) - np.sum(g_gamma * self.along(f_mu))
-        if self.printed:  # −⟨g_γ½/Δs, f_μ0⟩ where +⟨g_γ½/Δs, f_μ0⟩ is right
-            strained -= 2 * (g_gamma[0] @ f_mu[0]) / ds
-        own = np.sum(self.momentum * field.algebra.bracket(g_mu, f_mu), axis=1)
-        return float(ds * strained + field.weights @ own)
+        read = (
+            (_shaped("f_γ", x, self.strain.shape), _shaped("f_μ", y, self.momentum.shape))
+            for x, y in (f, g)
+        )
+        return float(self._of(*read))
 
-    def _pair(self, given: tuple[Any, Any]) -> tuple[np.ndarray, np.ndarray]:
-        first, second = given
-        gamma = _shaped("f_γ", first, self.strain.shape)
-        mu = _shaped("f_μ", second, self.momentum.shape).copy()
+    def _of(self, f: Sequence[np.ndarray], g: Sequence[np.ndarray]) -> np.ndarray:
+        """{f, g}, of many where arrays have more axes."""
+        (f_gamma, f_mu), (g_gamma, g_mu) = ((x, self._held(y)) for x, y in (f, g))
+        field, ds, whole = self.field, self.field.spacing, (-2, -1)
+        strained = np.sum(f_gamma * self.along(g_mu), axis=whole)
+        strained = strained - np.sum(g_gamma * self.along(f_mu), axis=whole)
+        if self.printed:  # −⟨g_γ½/Δs, f_μ0⟩ where +⟨g_γ½/Δs, f_μ0⟩ is right
+            strained = strained - 2 * np.sum(g_gamma[..., 0, :] * f_mu[..., 0, :], axis=-1) / ds
+        own = np.sum(self.momentum * field.algebra.bracket(g_mu, f_mu), axis=-1)
+        return ds * strained + own @ field.weights
+
+    def _held(self, velocity: np.ndarray) -> np.ndarray:
+        """Without what clamped ends do not feel."""
+        free = np.ones((self.field.nodes, 1))
         for end, node in zip(self.field.ends, (0, -1), strict=True):
             if end == "clamped":
-                mu[node] = 0.0
-        return gamma, mu
+                free[node] = 0.0
+        return free * velocity
 
     @cached_property
     def matrix(self) -> np.ndarray:
@@ -117,12 +126,8 @@ class DiscreteBracket:
         scale = np.repeat(
             np.concatenate([np.full(edges, self.field.spacing), self.field.weights]), size
         )
-        basis = np.eye(many) / scale[:, None]
-        split = [
-            (x[: self.strain.size].reshape(-1, size), x[self.strain.size :].reshape(-1, size))
-            for x in basis
-        ]
-        return np.array([[self.of(f, g) for g in split] for f in split])
+        gamma, mu = np.split(np.diag(1 / scale).reshape(many, -1, size), [edges], axis=1)
+        return np.array([self._of(f, (gamma, mu)) for f in zip(gamma, mu, strict=True)])
 
     @property
     def antisymmetry(self) -> float:

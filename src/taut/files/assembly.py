@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sympy as sp
 
+from taut.errors import TautError
 from taut.files.beams import Room, beam_of
 from taut.files.desk import Desk
 from taut.files.expressions import NAME
@@ -104,10 +105,19 @@ class _Assembler:
             for key, x in node.entries()
             if key in table.keys
         }
+        if section not in PLAIN and verb != "angle":
+            self._check_new(name, node)
         with node.blamed():
             self._tell(verb, name, given, node)
         self._open.pop()
         self._done.add(entry)
+
+    def _check_new(self, name: str, node: Node) -> None:
+        """A name that is taken is one of the header, whatever else has it."""
+        try:
+            self.made._new(name)
+        except TautError as error:
+            node.fail(error.what, received=error.received, remedy=error.remedy)
 
     def _verb(self, section: str, node: Node) -> tuple[str, Table]:
         if section in PLAIN:

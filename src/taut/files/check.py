@@ -11,8 +11,8 @@ from taut.fields.beam import Beam
 from taut.fields.beams import Beams
 from taut.files.model import Model
 from taut.kernel.compile import workshop
-from taut.march.assemble import _owners
 from taut.march.fields import started
+from taut.march.redundant import owners, told
 from taut.march.start import Start, prepare
 from taut.methods.fields import scheme_of
 from taut.model import Flow, Mechanism
@@ -44,16 +44,15 @@ class Check(Sheet):
 
     def rows(self) -> list[tuple[str, str]]:
         """The table."""
-        extra = ", ".join(
-            name if rows == 1 else f"{name} ({rows})" for name, rows in self.redundant.items()
-        )
         rows = [
             ("model", repr(self.model.model)),
             ("freedom", counted(self.freedom, "degree", "degrees")),
-            ("redundant", extra or "none"),
+            ("redundant", told(self.model.system, self.redundant) if self.redundant else "none"),
             ("start", self._said()),
             ("run", _run(self.model.settings)),
         ]
+        if self.model.unused:
+            rows.append(("not used", f"parameters {', '.join(self.model.unused)}"))
         if isinstance(self.model.model, Beam | Beams):
             return [*rows[:2], *rows[3:]]
         return rows if not isinstance(self.model.model, Flow) else [rows[0], *rows[3:]]
@@ -97,9 +96,7 @@ def checked(model: Model) -> Check:
         workshop(system).mechanics, given["q0"], given["v0"], given["p0"],
         float(settings.get("t0", 0.0)), values, settings.get("project", False),
     )  # fmt: skip
-    dropped = [name for k, name in enumerate(system.constraint_names) if k not in set(start.keep)]
-    owners = _owners(system.mechanism, dropped) if system.mechanism else dict.fromkeys(dropped, 1)
-    return Check(model, system.n - len(start.keep), owners, start)
+    return Check(model, system.n - len(start.keep), owners(system, start.keep), start)
 
 
 def _checked_beams(model: Model, beams: Beam | Beams) -> Check:

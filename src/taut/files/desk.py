@@ -45,6 +45,7 @@ class Desk:
         Which names formulas of a kind may use, besides parameters.
     coordinates : list of str
         Their names, for starts.
+    unused : tuple of str
     """
 
     def __init__(self) -> None:
@@ -52,11 +53,17 @@ class Desk:
         self.parameters: dict[str, sp.Expr] = {}
         self.scopes = dict(SCOPES)
         self._gate = Gate(WORK)
+        self._used: set[str] = set()
 
     @property
     def values(self) -> dict[str, float]:
         """Of the parameters."""
         return {name: float(x) for name, x in self.parameters.items()}
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """Parameters that no formula has."""
+        return tuple(name for name in self.parameters if name not in self._used)
 
     def number(self, node: Node) -> float:
         """A finite number, given as one or as a formula of parameters."""
@@ -90,6 +97,7 @@ class Desk:
     def _read(self, node: Node, names: Mapping[str, sp.Expr]) -> sp.Expr:
         given = node.data
         if isinstance(given, str):
+            self._used.update(NAME.findall(given))
             try:
                 known = ChainMap(names, self.parameters)  # type: ignore[arg-type]
                 return parse(given, known, where=node.name, gate=self._gate)
@@ -116,6 +124,7 @@ class Desk:
             if name not in nodes:
                 raise UnknownName("parameter", name, nodes)
             self.parameters[name] = sp.Float(number(f"parameter {name}", value))
+            self._used.update(NAME.findall(str(nodes[name].data)))
         wanted = {
             name: {
                 x

@@ -33,6 +33,11 @@ class Model:
     **settings
         Arguments of `taut.simulate`.
 
+    Attributes
+    ----------
+    unused : tuple of str
+        Parameters of a file that nothing in it depends on.
+
     Examples
     --------
     >>> import taut, tempfile
@@ -64,6 +69,7 @@ class Model:
             if key not in known:
                 raise UnknownName("setting", key, known)
         self.model, self.name, self.title, self.settings = model, name, title, settings
+        self.unused: tuple[str, ...] = ()
 
     @property
     def system(self) -> System:

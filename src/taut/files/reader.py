@@ -63,7 +63,9 @@ def model_of(file: Source, name: str, changes: Mapping[str, float]) -> Model:
         settings["events"] = dict(_events(file["events"], desk))
     if parameters:
         settings["parameters"] = parameters
-    return Model(model, name=name, title=title, **settings)
+    found = Model(model, name=name, title=title, **settings)
+    found.unused = desk.unused
+    return found
 
 
 def table(node: Node, known: Table, desk: Desk) -> dict[str, Any]:

@@ -49,6 +49,11 @@ class Table(NamedTuple):
 VECTOR = Numbers(((3,),))
 BETWEEN = Key(Names('parts, or "ground"', 2), "what it holds together", True)
 AT = Key(VECTOR, "its place, in space at the start", True)
+MET = Key(
+    Numbers(((3,), (2, 3))),
+    "its place, in space at the start; or one on each part, which assembling brings together",
+    True,
+)
 AXIS = Key(VECTOR, "its axis, in space at the start", True)
 PLACE = Key(VECTOR, "where on the part, in space at the start; its centre of mass if left out")
 ENDS = Key(Numbers(((2, 3),)), "its two places, if they are not the centres of mass")
@@ -143,18 +148,18 @@ JOINTS = {
         "between": BETWEEN, "ends": ENDS,
         "length": Key(Number(), "what it is at the start if left out"),
     }),
-    "spherical": Table("a ball joint", {"between": BETWEEN, "at": AT}),
-    "revolute": Table("a hinge", {"between": BETWEEN, "at": AT, "axis": AXIS}),
+    "spherical": Table("a ball joint", {"between": BETWEEN, "at": MET}),
+    "revolute": Table("a hinge", {"between": BETWEEN, "at": MET, "axis": AXIS}),
     "universal": Table("two axes stay at right angles", {
-        "between": BETWEEN, "at": AT,
+        "between": BETWEEN, "at": MET,
         "axes": Key(Numbers(((2, 3),)), "one of each part, at right angles", True),
     }),
-    "cylindrical": Table("turns and slides", {"between": BETWEEN, "at": AT, "axis": AXIS}),
-    "prismatic": Table("slides", {"between": BETWEEN, "at": AT, "axis": AXIS}),
+    "cylindrical": Table("turns and slides", {"between": BETWEEN, "at": MET, "axis": AXIS}),
+    "prismatic": Table("slides", {"between": BETWEEN, "at": MET, "axis": AXIS}),
     "planar": Table("a plane of one stays in a plane of the other", {
-        "between": BETWEEN, "at": AT, "normal": Key(VECTOR, "of the plane", True),
+        "between": BETWEEN, "at": MET, "normal": Key(VECTOR, "of the plane", True),
     }),
-    "fixed": Table("both move as one", {"between": BETWEEN, "at": AT}),
+    "fixed": Table("both move as one", {"between": BETWEEN, "at": MET}),
     "screw": Table("slides by `pitch` for each turn", {
         "between": BETWEEN, "at": AT, "axis": AXIS, "pitch": Key(Number(), "per turn", True),
     }),

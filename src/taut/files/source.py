@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from taut.errors import FileError, TautError, UnknownName
 from taut.files import lines
 from taut.files.lines import LineError, Ruler
+from taut.text import shortened
 
 LARGEST = 2_000_000  # bytes
 
@@ -117,7 +118,7 @@ class Node:
         where = "" if not self.path else f" in {self.name}"
         (at or self).fail(
             error.what + where,
-            expected=str(error.expected)[:400],
+            expected=shortened(error.expected, 400),
             received=None,
             remedy=error.remedy,
         )

@@ -385,7 +385,7 @@ class Layout(Bank):
         return None
 
     def _monitor_stages(self) -> list[Stage]:
-        """g, hidden, energy (and power, after the accelerations) at the new state."""
+        """g, hidden, energy (and power) at the new state."""
         step = AbstractStep(self.system, self.step.locals)
         step.placeholders = self.step.placeholders
         if (summed := self._summed()) is not None:
@@ -401,22 +401,29 @@ class Layout(Bank):
         ]
         targets.append(("energy_end", "1", step._call("energy", t, q=q, v=v, p=p)))
         if not self.system.conservative:
-            a, r, lam = (SX.sym(name) for name in ("a_end", "r_end", "lam_end"))
-            self.spaces |= {"a_end": "q", "r_end": "q", "lam_end": "c"}
-            push, force = step.push(q, t, lam), step.force(q, v, p, t)
-            rate = step.rate(q, v, p, a, r, t)
-            bend = step.hidden_rate(q, v, a, t)
-            if self.system.form == "lagrangian":
-                plan = SolvePlan([a, lam], [ca.substitute(rate, r, force - push), bend], a)
-            else:
-                plan = SolvePlan([r, a, lam], [r - force + push, rate, bend], a)
-            stages.append(SolveStage(self, plan).built(0)[0])
-            power = step._call("power", t, q=q, v=v, p=p, lam=lam)
+            lam = {}
+            if self.system.rheonomic:  # what moves a constraint does work by its multiplier
+                stages.append(self._accelerations(step, q, v, p, t))
+                lam = {"lam": SX.sym("lam_end")}
+            power = step._call("power", t, q=q, v=v, p=p, **lam)
             targets.append(("power_end", "1", power))
         if self.system.c == 0:
             targets = [x for x in targets if x[1] != "largest"]
         stages += self._assign_stages(AssignPlan(targets))
         return stages
+
+    def _accelerations(self, step: AbstractStep, q: SX, v: SX, p: SX, t: SX) -> Stage:
+        """Solves the index-1 equations for the multipliers."""
+        a, r, lam = (SX.sym(name) for name in ("a_end", "r_end", "lam_end"))
+        self.spaces |= {"a_end": "q", "r_end": "q", "lam_end": "c"}
+        push, force = step.push(q, t, lam), step.force(q, v, p, t)
+        rate = step.rate(q, v, p, a, r, t)
+        bend = step.hidden_rate(q, v, a, t)
+        if self.system.form == "lagrangian":
+            plan = SolvePlan([a, lam], [ca.substitute(rate, r, force - push), bend], a)
+        else:
+            plan = SolvePlan([r, a, lam], [r - force + push, rate, bend], a)
+        return SolveStage(self, plan).built(0)[0]
 
 
 def _covers(rows: np.ndarray, total: int) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, cast
 
 import casadi as ca
 import numpy as np
@@ -17,18 +18,24 @@ from taut.kernel.emit import lean
 from taut.kernel.evaluate import Mechanics
 from taut.kernel.fused import FusedProgram, accelerations, fuse
 from taut.kernel.native import Native, compiled
-from taut.kernel.operators import Operators, translated
+from taut.kernel.operators import Operators, locals_of, translated
+from taut.kernel.plan import AbstractStep, Planner, SolvePlan
 from taut.kernel.sparse import analysed
 from taut.kernel.step_code import PAR, map_code, steps_code
-from taut.methods.base import Method
+from taut.methods.base import Method, Step
 from taut.model.system import System
 
 SX = ca.SX
 FUSED_LIMIT = 40  # coordinates and constraints up to which a step is unrolled into one kernel
 # With one stage a step of more is unrolled, too, if its elimination is short: a few bodies.
-MORE, SHORT = 1.9, 15_000  # times the limit, and operations: they take a second or two to compile
+MORE = 1.9  # times the limit
+# Operations of an elimination that take a second or two to compile, without and with forces in it.
+SHORT = {False: 4_000, True: 15_000}
 SLENDER = 1e4  # mass times (arm of a joint)² over the inertia of a director: tiny bodies
 STAGED_LIMIT = 60_000  # operations of a solve of all stages: more take many seconds to compile
+MANY = (
+    20_000  # steps that are worth code which takes six times as long to make: see `Workshop.step`
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +52,8 @@ class CompiledStep:
         Trajectories that advance together.
     guard : context manager
         A lock if the step works on memory of its own, which one thread at a time may use.
+    draft : bool
+        Whether there is faster code, with the same results to the last bit.
     """
 
     system: System
@@ -58,6 +67,7 @@ class CompiledStep:
     program: Any = field(repr=False)
     alive: Any = field(repr=False)
     guard: Any = field(default_factory=nullcontext, repr=False)
+    draft: bool = False
 
     @property
     def simplified(self) -> bool:
@@ -68,7 +78,8 @@ class CompiledStep:
     def thorough(self) -> CompiledStep:
         """The same step with Newton's exact matrix; states and what is handed over are the same."""
         shop, given = workshop(self.system), {"keep": self.keep, "chart": self.chart}
-        return shop.step(self.method, lanes=self.lanes, thorough=True, **given)
+        many = 0 if self.draft else MANY
+        return shop.step(self.method, lanes=self.lanes, thorough=True, steps=many, **given)
 
     def given(self, parameters: np.ndarray, h: float) -> np.ndarray:
         """What the loop hands over besides the state: room for `PAR`, parameters, tables for h."""
@@ -127,6 +138,8 @@ class Workshop:
         self.system = system
         self.mechanics = Mechanics(system)
         self._steps: dict[tuple, CompiledStep] = {}
+        self._asked: Counter[tuple] = Counter()
+        self._making = threading.RLock()
         self._maps: dict[Any, Any] = {}
 
     @property
@@ -136,13 +149,22 @@ class Workshop:
 
     def unrolled(self, method: Method) -> bool:
         """Whether steps of this method are unrolled into one kernel."""
+        key = ("unrolled", method.key, FUSED_LIMIT, STAGED_LIMIT)  # asked for at every turn
+        if key not in self._maps:
+            self._maps[key] = self._is_short(method)
+        return self._maps[key]
+
+    def _is_short(self, method: Method) -> bool:
         if method.depth == 1 and len(method.substeps) == 1:
             size = self.system.n + self.system.c
             few = size <= MORE * FUSED_LIMIT and self._stout
-            return self.small or (few and self._elimination <= SHORT)
+            if self.small or not few:
+                return self.small
+            pulled = self._pulled(method)
+            return self._elimination(pulled) <= SHORT[pulled]
         if not self.small or method.depth == 1:
             return self.small
-        return self._elimination * method.depth**3 <= STAGED_LIMIT
+        return self._elimination(True) * method.depth**3 <= STAGED_LIMIT
 
     @cached_property
     def _stout(self) -> bool:
@@ -159,21 +181,54 @@ class Workshop:
                 return False
         return True
 
-    @cached_property
-    def _elimination(self) -> int:
-        """Operations of a solve for one stage: coordinates and multipliers, with little fill."""
+    def _pulled(self, method: Method) -> bool:
+        """Whether a solve of the method looks at forces where it does not know the coordinates."""
+        step = AbstractStep(self.system, locals_of(self.system, method.invariants_of(self.system)))
+        method.program(cast(Step, step))
+        planner = Planner(step)
+        for plan in (x for x in planner.plan() if isinstance(x, SolvePlan)):
+            for placeholder in step.called(ca.vertcat(*plan.residuals)):
+                moved = (
+                    placeholder.arguments.get("q", SX(0)),
+                    placeholder.arguments.get("q1", SX(0)),
+                )
+                if placeholder.operator.endswith("force") and any(
+                    planner.reaches(x, plan.unknowns) for x in moved
+                ):
+                    return True
+        return False
+
+    def _elimination(self, pulled: bool) -> int:
+        """Operations of a solve for one stage: coordinates and multipliers, with little fill.
+
+        If it is `pulled`, coordinates feel each other through forces.
+        """
+        key = ("elimination", pulled)
+        if key not in self._maps:
+            self._maps[key] = self._eliminated(pulled)
+        return self._maps[key]
+
+    def _eliminated(self, pulled: bool) -> int:
         ops = Operators(self.system)
         q, v, p = (SX.sym(name, ops.n) for name in "qvp")
         t, lam = SX.sym("t"), SX.sym("lam", ops.c)
-        force = ops.force(q, v, p, t)
-        balance = ops.link(q, v, p, t) + force + ops.push(q, t, lam)
+        force, sizes, directions = ops.split_force(q, v, p, t)
+        link = ops.link(q, v, p, t)
+        balance = link + force + ops.push(q, t, lam)
         rows, cols = ca.jacobian(ops.g(q, t), q).sparsity().get_triplet()
-        entries = [ca.jacobian(balance, x).sparsity().get_triplet() for x in (q, v, p)]
+        felt = (q, v, p) if pulled else (v, p)
+        entries = [ca.jacobian(balance, x).sparsity().get_triplet() for x in felt]
         entries.append(([ops.n + i for i in rows], cols))
-        late = np.repeat([0, 2], [ops.n, ops.c])
+        first = ops.n + ops.c
+        for x in (directions.T, ca.jacobian(sizes, v)):
+            rows, cols = x.sparsity().get_triplet()
+            entries.append(([first + i for i in rows], cols))
+        late = np.repeat([0, 2], [ops.n, ops.c + sizes.numel()])
         found = analysed(len(late), [(np.array(i), np.array(j)) for i, j in entries], late)
-        # Velocities and momenta are unknown side by side where forces depend on momenta.
-        return found.operations * (8 if ca.depends_on(force, p) else 1)
+        # Velocities and momenta are unknown side by side where forces depend on momenta, and
+        # where the mass depends on coordinates.
+        both = ca.depends_on(force, p) or ca.depends_on(link, q)
+        return found.operations * (8 if both else 1)
 
     def step(
         self,
@@ -184,21 +239,33 @@ class Workshop:
         chart: tuple[int, ...] | None = None,
         backend: str = "auto",
         thorough: bool = False,
+        steps: int = 0,
     ) -> CompiledStep:
-        """The compiled step of `method`, made on first use."""
+        """The compiled step of `method`, made on first use, for so many `steps`.
+
+        Until `MANY` have been asked for, an unrolled step is a draft: translated as it stands, in a
+        sixth of the time, into code that takes 1.2 to 2 times as long.  With less than 10⁵ steps
+        or so that is the sooner way to the end.
+        """
         if backend == "auto":
             backend = "fused" if self.unrolled(method) else "assembled"
         key = (method.key, keep, lanes, chart, backend, thorough)
-        if key not in self._steps:
-            if backend == "fused":
-                self._steps[key] = self._fused(method, keep, lanes, chart, thorough)
-            else:
-                self._steps[key] = self._assembled(method, keep, lanes, chart)
-        return self._steps[key]
+        with self._making:
+            self._asked[key] += steps
+            draft, found = self._asked[key] < MANY, self._steps.get(key)
+            if found is None or (found.draft and not draft):
+                if backend == "fused":
+                    found = self._fused(method, keep, lanes, chart, thorough, draft)
+                else:
+                    found = self._assembled(method, keep, lanes, chart)
+                self._steps[key] = found
+        return found
 
-    def _fused(self, method: Method, keep, lanes: int, chart, thorough: bool) -> CompiledStep:
+    def _fused(
+        self, method: Method, keep, lanes: int, chart, thorough: bool, draft: bool
+    ) -> CompiledStep:
         program = self.program(method, keep, chart, thorough)
-        native = compiled(steps_code(program, lanes))
+        native = compiled(steps_code(program, lanes), draft=draft)
         return CompiledStep(
             self.system,
             method,
@@ -210,6 +277,7 @@ class Workshop:
             chart,
             program,
             native,
+            draft=draft,
         )
 
     def _assembled(self, method: Method, keep, lanes: int, chart) -> CompiledStep:

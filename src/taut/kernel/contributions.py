@@ -7,8 +7,9 @@ what belongs to no term is a pseudo-term with one coordinate (or one constraint)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -186,25 +187,82 @@ class Bank:
             return Contribution(
                 self, number, vectors, stacked, rows, cols, hows, True, False, set()
             )
-        local, index = [], []
-        for j, u in enumerate(unknowns):
-            local.append(vectors.get(u.name()))
-            space = self.spaces[u.name()]
-            table = kind.coordinates if space == "q" else kind.rows
-            index.append(np.where(table == self.sizes[space], starts[-1], starts[j] + table))
+        local, index = self._unknowns(kind, unknowns, starts, vectors)
         z, h = ca.vertcat(*local), vectors.scalar("h")
         jacobian = ca.jacobian(stacked, z)
         linear = not ca.depends_on(jacobian, z) if jacobian.nnz() else True
         i, j = (np.array(x, dtype=int) for x in jacobian.sparsity().get_triplet())
         still = ca.sparsify(ca.substitute(jacobian, h, SX(0)))
         if len(i):
-            stacked = ca.vertcat(stacked, *jacobian.nonzeros())
+            entries: Any = jacobian.nonzeros()
+            stacked = ca.vertcat(stacked, *entries)
             rows = np.hstack([rows, rows[:, i]])
-            cols = np.hstack([cols, np.hstack(index)[:, j]])
+            cols = np.hstack([cols, index[:, j]])
         return Contribution(
             self, number, vectors, stacked, rows, cols, hows + "a" * len(i), linear,
             curved(jacobian, z, h, slow), _firm(still, numbers, local),
         )  # fmt: skip
+
+    def _unknowns(self, kind: Kind, unknowns, starts, vectors) -> tuple[list[SX], np.ndarray]:
+        """Local symbols of the unknowns, and their numbers, shape (instances, symbols)."""
+        local, index = [], []
+        for j, u in enumerate(unknowns):
+            local.append(vectors.get(u.name()))
+            space = self.spaces[u.name()]
+            table = kind.coordinates if space == "q" else kind.rows
+            index.append(np.where(table == self.sizes[space], starts[-1], starts[j] + table))
+        return local, np.hstack(index)
+
+    def split(
+        self, whole: Contribution, expressions, unknowns, starts, first: int
+    ) -> tuple[Contribution, int] | None:
+        """The same contribution with a helper for each force along a known direction.
+
+        A damper c σ(z) d adds c d ∂σ/∂z to the matrix: all coordinates of both its sides feel each
+        other.  With a helper y = ∂σ/∂z·x as one more unknown of the linear system they do not,
+
+            … + c d y = r,      ∂σ/∂z·x − y = 0,
+
+        and parts can still be eliminated one by one.  Helpers are numbered from `first` on; their
+        count is returned, too.  None if that cannot be done.
+        """
+        kind, vectors = self.kinds[whole.number], whole.vectors
+        if kind.local is None or not kind.local.has("split"):
+            return None
+        local, index = self._unknowns(kind, unknowns, starts, vectors)
+        z, count = ca.vertcat(*local), len(kind.coordinates)
+        values = int(np.sum(whole.cols[0] < 0))
+        outputs, rows, cols = [whole.outputs[:values]], [whole.rows[:, :values]], []
+        cols.append(whole.cols[:, :values])
+        calls: dict[int, tuple[Placeholder, list]] = {}
+        for e, expression in enumerate(expressions):
+            for p in self.step.called(expression):
+                if SPACES.get(p.operator) == "q" and kind.local.has(p.operator):
+                    found = calls.setdefault(p.symbol.element_hash(), (p, []))
+                    found[1].append((e, self.scaled(ca.jacobian(expression, p.symbol), vectors)))
+        helpers = 0
+        for p, where in calls.values():
+            both = self._local_call(kind.local, replace(p, operator="split"), vectors)
+            size, direction = both[0], both[1:]
+            if p.operator != "force" or ca.depends_on(direction, z):
+                return None
+            slope = ca.jacobian(size, z)
+            helper = first + helpers + np.arange(count)[:, None]
+            helpers += count
+            for e, coefficient in where:
+                outputs.append(times(coefficient, direction))
+                rows.append(self._owners(kind, "q", direction.numel(), starts, e))
+                cols.append(np.repeat(helper, direction.numel(), axis=1))
+            at = slope.sparsity().get_triplet()[1]
+            outputs += [*slope.nonzeros(), SX(-1)]
+            rows.append(np.repeat(helper, len(at) + 1, axis=1))
+            cols += [index[:, at], helper]
+        stacked = ca.vertcat(*outputs)
+        hows = whole.hows[:values] + "a" * (stacked.numel() - values)
+        made = replace(
+            whole, outputs=stacked, rows=np.hstack(rows), cols=np.hstack(cols), hows=hows
+        )
+        return made, helpers
 
     def _owners(self, kind: Kind, space: str, width: int, starts, e: int) -> np.ndarray:
         """Where values of this space go; those of dropped constraints after the last."""

@@ -261,6 +261,8 @@ def operations(expression: SX, z: SX, weights: Mapping[int, int] | None = None) 
 
 def entries(expression: SX) -> set[int]:
     """The scalar symbols of an expression, as hashes that tell them apart."""
+    if expression.is_scalar() and expression.is_symbolic():  # mostly; looking into it takes longer
+        return {expression.element_hash()}
     return {symbol.element_hash() for symbol in ca.symvar(expression)}
 
 

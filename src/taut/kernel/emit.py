@@ -33,6 +33,7 @@ INTRINSICS = {
 BINARY = {ca.OP_ADD: "fadd", ca.OP_SUB: "fsub", ca.OP_MUL: "fmul", ca.OP_DIV: "fdiv"}
 COMPARE = {ca.OP_LT: "olt", ca.OP_LE: "ole", ca.OP_EQ: "oeq", ca.OP_NE: "une"}
 EFFECT_FREE = "nounwind willreturn memory(none)"
+EXACTLY = {"pow": " nobuiltin"}  # which LLVM takes for exp2 where the base is a power of two
 
 
 class Values(Protocol):
@@ -91,12 +92,13 @@ class Emitter:
     def library(self, name: str, *args: str) -> str:
         types = ", ".join(["double"] * len(args))
         self.declared.add(f"declare double @{name}({types}) {EFFECT_FREE}")
+        end = EXACTLY.get(name, "")
         if self.lanes == 1:
-            return self.put(f"call double @{name}({', '.join(f'double {a}' for a in args)})")
+            return self.put(f"call double @{name}({', '.join(f'double {a}' for a in args)}){end}")
         result = "poison"
         for i in range(self.lanes):
             parts = [self.put(f"extractelement {self.type} {a}, i32 {i}") for a in args]
-            one = self.put(f"call double @{name}({', '.join(f'double {a}' for a in parts)})")
+            one = self.put(f"call double @{name}({', '.join(f'double {a}' for a in parts)}){end}")
             result = self.put(f"insertelement {self.type} {result}, double {one}, i32 {i}")
         return result
 

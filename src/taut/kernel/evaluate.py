@@ -7,6 +7,7 @@ run, and for the quantities that are computed from stored states.
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,14 +15,15 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from taut.kernel.operators import ARGUMENTS, SPACES, Local
+from taut.kernel.operators import ARGUMENTS, SPACES, Local, Operators
 from taut.model.symbols import free_symbols
 from taut.model.system import System
 
 if TYPE_CHECKING:  # SciPy is loaded when a large system needs it: it takes a quarter of a second
     from scipy import sparse
 
-POINTS = 128  # evaluated in one call
+POINTS = (1, 16, 128)  # evaluated in one call
+CALLS = 8  # in place of one that evaluates more points than there are
 LARGE = 60  # coordinates from which sparse linear algebra is used
 
 
@@ -95,6 +97,26 @@ class Mechanics:
                 j_all.append(local.term.indices[:, here].ravel())
         return np.concatenate(i_all), np.concatenate(j_all)
 
+    @cached_property
+    def connected(self) -> np.ndarray:
+        """A number for each coordinate, the same for those that terms connect, shape (n,)."""
+        label = np.arange(self.n)
+        tables = [x.term.indices for x in self.locals if x.term.indices.size]
+        if self.n > LARGE:
+            from scipy.sparse import coo_matrix
+            from scipy.sparse.csgraph import connected_components
+
+            i = np.concatenate([np.repeat(x[:, 0], x.shape[1]) for x in tables])
+            j = np.concatenate([x.ravel() for x in tables])
+            graph = coo_matrix((np.ones(len(i)), (i, j)), (self.n, self.n))
+            return connected_components(graph, directed=False)[1]
+        while True:
+            before = label.copy()
+            for x in tables:
+                np.minimum.at(label, x, label[x].min(axis=1, keepdims=True))
+            if np.array_equal(label, before):
+                return label
+
     def apply(self, operator: str, t, par: np.ndarray, **given: np.ndarray) -> np.ndarray:
         """Σ over terms; the vector that belongs to no term is not included (see `link` …)."""
         lead = next(x.shape[:-1] for x in given.values())
@@ -120,10 +142,13 @@ class Mechanics:
             index = rows if name == "lam" else local.term.indices
             given = name in flat and index.shape[1] > 0
             args.append(flat[name][:, index].reshape(points, -1) if given else None)
-        times = np.repeat(np.broadcast_to(np.asarray(t, float), (count,)), instances)
-        spread = np.repeat(np.broadcast_to(par, (count, par.shape[-1])), instances, axis=0)
-        constants = np.tile(local.term.values, (count, 1))
-        found = function([*args, times[:, None], spread, constants], points)
+        times = np.empty((count, instances, 1))
+        times[:] = np.reshape(t, (-1, 1, 1))
+        spread = np.empty((count, instances, par.shape[-1]))
+        spread[:] = par[:, None] if par.ndim > 1 else par
+        constants = local.term.values if count == 1 else np.tile(local.term.values, (count, 1))
+        more = times.reshape(points, 1), spread.reshape(points, -1), constants
+        found = function([*args, *more], points)
         return found.reshape(count, instances, -1)
 
     def derivative(self, operator: str, by: str, t: float, par, **given) -> sparse.csr_matrix:
@@ -234,6 +259,24 @@ class Mechanics:
             return rows[0] if one else np.array(rows)
         found = self.derivatives("g", "q", t, par, q=np.atleast_2d(q))
         return found.reshape(*q.shape[:-1], self.c, self.n)
+
+    def gradients_again(self, q: np.ndarray, t: float, par: np.ndarray) -> np.ndarray:
+        """G = ∂g/∂q at one state, for those who ask often: all terms are one function."""
+        function, (rows, cols) = self._gradients
+        found = np.zeros((self.c, self.n))
+        found[rows, cols] = function([q[None], np.full((1, 1), t), par[None]], 1)[0]
+        return found
+
+    @cached_property
+    def _gradients(self) -> tuple[AtPoints, tuple[np.ndarray, np.ndarray]]:
+        """(q, t, parameters) → the entries of G, and where they stand."""
+        ops = Operators(self.system)
+        q, t = ca.SX.sym("q", self.n), ca.SX.sym("t")
+        matrix = ca.sparsify(ca.jacobian(ops.g(q, t), q))
+        rows, cols = (np.array(x, dtype=int) for x in matrix.sparsity().get_triplet())
+        entries: Any = matrix.nonzeros()
+        function = ca.Function("G", [q, t, ops.par], [ca.densify(ca.vertcat(*entries))])
+        return AtPoints(function), (rows, cols)
 
     def hidden(self, q, v, t, par) -> np.ndarray:
         """G v + ∂g/∂t."""
@@ -426,27 +469,27 @@ class AtPoints:
     """
 
     def __init__(self, function: ca.Function) -> None:
-        self.function = function
+        self.function, self._own = function, threading.local()
+        self.length: int = function.nnz_out(0)  # of a row of results
 
-    @property
-    def length(self) -> int:
-        """Of a row of results."""
-        return self.function.nnz_out(0)
-
-    @cached_property
-    def _many(self) -> ca.Function:
-        return self.function.map(POINTS)
+    def _buffer(self, batch: int, given: tuple[int, ...]) -> tuple[Any, Any]:
+        """What CasADi reads these arguments from, each thread its own; to make one takes long."""
+        if not hasattr(self._own, "buffers"):
+            self._own.buffers = {}
+        if (batch, given) not in self._own.buffers:
+            function = self.function if batch == 1 else self.function.map(batch)
+            self._own.buffers[batch, given] = function.buffer()
+        return self._own.buffers[batch, given]
 
     def __call__(self, args: list[np.ndarray | None], points: int) -> np.ndarray:
         """One row of results per row of the arguments; an argument that is None is zero."""
-        batch = 1 if points == 1 else POINTS
+        batch = next((x for x in POINTS if points <= CALLS * x), POINTS[-1])
         padded = -(-points // batch) * batch
-        result = np.empty((padded, self.function.nnz_out(0)))
+        result = np.empty((padded, self.length))
         if not result.size:
             return result[:points]
         given = {i: _rows(x, padded) for i, x in enumerate(args) if x is not None and x.size}
-        buffer: Any
-        buffer, evaluate = (self.function if batch == 1 else self._many).buffer()
+        buffer, evaluate = self._buffer(batch, tuple(given))
         for at in range(0, padded, batch):
             for i, x in given.items():
                 buffer.set_arg(i, x[at : at + batch].data)

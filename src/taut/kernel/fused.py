@@ -192,6 +192,7 @@ class FusedStep:
         self.sums: list[tuple[SX, SX]] = []
         self.changes: list[tuple[SX, SX]] = []
         self.tasks: list[Solve | Joint | Choice | Polish] = []
+        self.drags: list[tuple[SX, SX]] = []  # unknowns of solves to come, with their residuals
         self.tables: dict[str, SX] = {}
         self.remembered: dict[str, SX] = {}
         self.holding: list[tuple[SX, sp.Expr]] = []
@@ -223,7 +224,28 @@ class FusedStep:
         return self.tables.setdefault(name, SX.sym(name, n, n if cols == "q" else 1))
 
     def solve(self, *pairs: tuple[SX, SX], watch: SX) -> None:
-        self.tasks.append(Solve(list(pairs), watch))
+        unknowns = ca.vertcat(*(u for u, _ in pairs))
+        own = [ca.depends_on(residual, unknowns) for _, residual in self.drags]
+        mine = [x for x, is_own in zip(self.drags, own, strict=True) if is_own]
+        self.drags = [x for x, is_own in zip(self.drags, own, strict=True) if not is_own]
+        self.tasks.append(Solve([*pairs, *mine], watch))
+
+    def force(self, q: SX, v: SX, p: SX, t: SX) -> SX:
+        """F(q, v, p, t), with unknowns of their own for the sizes of what is like a damper.
+
+        Along known directions only, and where the velocities are unknown: there it would make all
+        coordinates that it acts on depend on each other.  Unless they are more than these.
+        """
+        rest, sizes, directions = self.operators.split_force(q, v, p, t)
+        solved = set().union(set(), *(entries(u) for pairs in self.solves for u, _ in pairs))
+        unknown = [u for u, _ in self.guesses if not entries(u) <= solved]
+        unknowns = ca.vertcat(SX(0, 1), *unknown)
+        known = not ca.depends_on(sizes, unknowns)
+        if known or sizes.numel() > v.numel() or ca.depends_on(directions, unknowns):
+            return self.operators.force(q, v, p, t)
+        drag = self.unknown("drag", sizes.numel())
+        self.drags.append((drag, drag - sizes))
+        return rest + ca.mtimes(directions, drag)
 
     def choose(self, usual: SX, condition: SX, rare: SX) -> SX:
         """`usual` where `condition` holds, else `rare`; see `taut.kernel.branches`."""
@@ -541,7 +563,7 @@ def _monitors(system: System, step: FusedStep, q1: SX, p1: SX, v1: SX) -> SX:
     return ca.vertcat(
         *(_largest(x) for x in ca.substitute(watched, [every.par], [ops.par])),
         ops.energy(q1, v1, p1, t1),
-        SX(0) if system.conservative else power(ops, q1, v1, p1, t1),
+        SX(0) if system.conservative else power(system, ops, q1, v1, p1, t1),
     )
 
 
@@ -571,9 +593,9 @@ def accelerations(ops: Operators, q: SX, v: SX, p: SX, t: SX) -> tuple[SX, SX]:
     return found[id(a)], found.get(id(lam), SX(0, 1))
 
 
-def power(ops: Operators, q: SX, v: SX, p: SX, t: SX) -> SX:
+def power(system: System, ops: Operators, q: SX, v: SX, p: SX, t: SX) -> SX:
     """dE/dt: work of forces and of moving constraints, and explicit time dependence."""
-    _, lam = accelerations(ops, q, v, p, t)
+    lam = accelerations(ops, q, v, p, t)[1] if system.rheonomic else SX.zeros(ops.c)
     return ops.power(q, v, p, lam, t)
 
 

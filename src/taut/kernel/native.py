@@ -50,24 +50,30 @@ class Native:
         return found
 
 
-def compiled(ir: str, effort: int | None = None) -> Native:
+def compiled(ir: str, effort: int | None = None, *, draft: bool = False) -> Native:
     """`ir` as machine code, from the cache if it is there.
 
     With an `effort` code is translated as it stands: for long rows of operations without a branch,
     in which there is nothing to be found (and rearranging them takes registers), that is the best.
     1 looks for registers with care; 0 takes a fifth of the time, for code that is little used.
+    A `draft` is made with effort 0, unless the cache has something better.
     """
-    return Native(object_code(ir, effort))
+    return Native(object_code(ir, effort, draft=draft))
 
 
-def object_code(ir: str, effort: int | None = None) -> bytes:
+def object_code(ir: str, effort: int | None = None, *, draft: bool = False) -> bytes:
     """The object file of `ir`, from the cache or compiled and put there."""
-    path = cache_directory() / (_key(ir if effort is None else f"; plain {effort}\n{ir}") + ".o")
-    found = read_checked(path)
+    found = read_checked(_place(ir, effort))
+    if found is None and draft:
+        return object_code(ir, 0)
     if found is None:
         found = _compile(ir) if effort is None else _compile(ir, effort)
-        write_checked(path, found)
+        write_checked(_place(ir, effort), found)
     return found
+
+
+def _place(ir: str, effort: int | None) -> Path:
+    return cache_directory() / (_key(ir if effort is None else f"; plain {effort}\n{ir}") + ".o")
 
 
 def read_checked(path: Path) -> bytes | None:

@@ -36,6 +36,7 @@ v̄ and q̄ their means, D a discrete gradient (see `discrete`), ℓ̂ the polar
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -200,12 +201,13 @@ class Local:
                 "mean_velocity": lambda: ca.substitute(e, q, middle[0]),
             }
         if self.term.kind == "force":
-            e = -grad(v) if self.term.dissipates else e
-            return {
+            e, split = -grad(v) if self.term.dissipates else e, self._split
+            found = {
                 "force": lambda: e,
                 "power": lambda: ca.dot(e, v),
                 "mean_force": lambda: ca.substitute(e, ca.vertcat(q, v), ca.vertcat(*middle)),
             }
+            return found if split is None else found | {"split": lambda: split}
         hidden = ca.jtimes(e, q, v) + d(e, t)
         return {
             "g": lambda: e,
@@ -218,6 +220,26 @@ class Local:
             "mean_lift": lambda: self.discrete.bend("v"),
             "mean_bend": lambda: self.discrete.bend("q"),
         }
+
+    @cached_property
+    def _split(self) -> SX | None:
+        """A force along a direction that knows no rates, as (size, direction): dampers, motors."""
+        if self.term.kind != "force" or self.term.dissipates:
+            return None
+        rates, knows = set(self.term.rates), dict[sp.Basic, bool]()
+        size: tuple[sp.Basic, ...] = ()
+        directions = []
+        for e in self.term.expressions:
+            factors = sp.Mul.make_args(e)
+            for x in factors:
+                if x not in knows:
+                    knows[x] = not rates.isdisjoint(free_symbols(x))
+            moving = tuple(x for x in factors if knows[x])
+            if e != 0 and (not moving or Counter(size or moving) != Counter(moving)):
+                return None
+            size = size or moving
+            directions.append(sp.Mul(*(x for x in factors if not knows[x])))
+        return column(to_casadi([sp.Mul(*size), *directions], self._table)) if size else None
 
     @cached_property
     def discrete(self) -> Discrete:
@@ -284,6 +306,14 @@ class Operators:
         """Σ over terms and instances, scattered; vectors not given are zero."""
         space = SPACES[operator]
         total = {"q": SX.zeros(self.n), "c": SX.zeros(self.all_c), "1": SX.zeros(1)}[space]
+        for _, index, lines, part in self._parts(operator, t, given):
+            total[{"q": index, "c": lines, "1": [0]}[space]] += part
+        if space == "c":
+            return total[self.keep] if self.keep else SX(0, 1)
+        return total
+
+    def _parts(self, operator: str, t: SX, given: dict[str, SX]):
+        """(Term, places of its coordinates and of its constraints, contribution) of each instance."""
         lam = given.get("lam", SX.zeros(self.c))
         full = {name: given.get(name, SX.zeros(self.n)) for name in ARGUMENTS[:-1]}
         full["lam"] = SX.zeros(self.all_c)
@@ -301,12 +331,21 @@ class Operators:
                 index, lines = term.indices[i].tolist(), rows[i].tolist()
                 args = [full[name][index] for name in ARGUMENTS[:-1]]
                 args += [full["lam"][lines] if lines else SX(0, 1), t, self.par, SX(term.values[i])]
-                part = function(*args)
-                where = {"q": index, "c": lines, "1": [0]}[space]
-                total[where] += part
-        if space == "c":
-            return total[self.keep] if self.keep else SX(0, 1)
-        return total
+                yield local, index, lines, function(*args)
+
+    def split_force(self, q: SX, v: SX, p: SX, t: SX) -> tuple[SX, SX, SX]:
+        """The force as f + D σ: σ are sizes along directions D that know no velocities."""
+        sizes, directions = [], []
+        for _, index, _, part in self._parts("split", t, {"q": q, "v": v, "p": p}):
+            direction = SX(self.n, 1)
+            direction[index] = part[1:]
+            sizes.append(part[0])
+            directions.append(direction)
+        rest = SX.zeros(self.n)
+        for local, index, _, part in self._parts("force", t, {"q": q, "v": v, "p": p}):
+            if not local.has("split"):
+                rest[index] += part
+        return rest, ca.vertcat(SX(0, 1), *sizes), ca.horzcat(SX(self.n, 0), *directions)
 
     # The operators by the names methods use.  `first` is the one vector that belongs to no term.
 

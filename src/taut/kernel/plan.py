@@ -274,7 +274,7 @@ class Planner:
         self._settle(open_sums, [])
         for pairs, watch in self.step.solves:
             unknowns = [u for u, _ in pairs]
-            own = [(s, e) for s, e in open_sums.values() if self._reaches(e, unknowns)]
+            own = [(s, e) for s, e in open_sums.values() if self.reaches(e, unknowns)]
             self._solve(pairs, watch, own)
             self._settle(open_sums, own)
         end = self.step.end
@@ -299,7 +299,7 @@ class Planner:
         """What a step ends with."""
         return self.step.end.get(name, SX(0))
 
-    def _reaches(self, expression: SX, unknowns: list[SX]) -> bool:
+    def reaches(self, expression: SX, unknowns: list[SX]) -> bool:
         """Whether an expression depends on any of these unknowns, also through placeholders."""
         return bool(self._traced(entries(expression), self.seen) & entries(ca.vertcat(*unknowns)))
 
@@ -313,7 +313,7 @@ class Planner:
 
     def _pending(self, expression: SX) -> bool:
         later = [u for pairs, _ in self.step.solves[self.done :] for u, _ in pairs]
-        return bool(later) and self._reaches(expression, later)
+        return bool(later) and self.reaches(expression, later)
 
     def _solve(self, pairs, watch: SX, own) -> None:
         todo = [(u, r) for u, r in pairs]

@@ -81,10 +81,13 @@ class SolveStage:
         """The stage and the length of what it remembers."""
         types = self._types()
         inside = self._labels(types)[: self.total] >= 0
-        self.rest = np.flatnonzero(~inside)
-        self.number = np.full(self.total + 1, len(self.rest))
+        helpers = self._split(np.append(inside, False))
+        # After the unknowns comes the number of those that are dropped, then helpers.
+        last = self.total + 1 + helpers
+        self.rest = np.append(np.flatnonzero(~inside), np.arange(self.total + 1, last))
+        self.number = np.full(last, len(self.rest))
         self.number[self.rest] = np.arange(len(self.rest))
-        self.inside = np.append(inside, False)
+        self.inside = np.append(inside, np.zeros(1 + helpers, dtype=bool))
         groups = [_Group(self, x) for x in types]
         self.outer = self._outer(self._entries(groups))
         self._reserve()
@@ -119,13 +122,30 @@ class SolveStage:
         """The types whose groups do not feel each other directly."""
         types = [x for x in self.layout.types if self._width(x) <= WIDEST]
         label = self._labels(types)
-        owner = np.repeat(np.arange(len(types)), [x.count for x in types])
+        owner = np.append(np.repeat(np.arange(len(types)), [x.count for x in types]), -1)
+        moves = np.append(np.repeat([x == "q" for x in self.spaces], self.sizes), False)
         touching: set[int] = set()
         for part in self.parts:
-            i, j = label[part.rows], label[np.where(part.cols < 0, self.total, part.cols)]
-            both = (i >= 0) & (j >= 0) & (i != j)
+            cols = np.where(part.cols < 0, self.total, part.cols)
+            i, j = label[part.rows], label[cols]
+            both = moves[part.rows] & moves[cols] & (i != j)
             touching |= set(owner[np.concatenate([i[both], j[both]])].tolist())
         return [x for k, x in enumerate(types) if k not in touching]
+
+    def _split(self, inside: np.ndarray) -> int:
+        """Give helpers to terms of outer unknowns that make many of them feel each other."""
+        helpers = 0
+        for k, part in enumerate(self.parts):
+            cols = np.where(part.cols < 0, self.total, part.cols)
+            if np.any(inside[part.rows]) or np.any(inside[cols]):
+                continue
+            first = self.total + 1 + helpers
+            plan = self.plan
+            found = self.layout.split(part, plan.residuals, plan.unknowns, self.starts, first)
+            if found is not None:
+                self.parts[k], made = found
+                helpers += made
+        return helpers
 
     def _width(self, group: GroupType) -> int:
         widths = {"q": group.own.shape[1], "c": group.private.shape[1]}
@@ -145,7 +165,10 @@ class SolveStage:
 
     def _outer(self, entries: list[tuple[np.ndarray, np.ndarray]]) -> Outer:
         """How the outer matrix is solved; stages with the same neighbours do it in the same way."""
-        late = np.repeat(self.rank, self.sizes)[self.rest]
+        known = self.rest[self.rest < self.total]
+        late = np.append(
+            np.repeat(self.rank, self.sizes)[known], np.full(len(self.rest) - len(known), 2)
+        )
         pairs, known = neighbours(entries, len(late)), self.layout.outers
         key = pairs.tobytes(), late.tobytes()
         if key not in known:
@@ -166,7 +189,7 @@ class SolveStage:
     def _used(self, part: Contribution) -> np.ndarray:
         """Which outputs of a part go to outer unknowns; the others belong to groups."""
         cols = np.where(part.cols < 0, self.total, part.cols)
-        known = (part.rows < self.total) & ((part.cols < 0) | (cols < self.total))
+        known = (part.rows != self.total) & ((part.cols < 0) | (cols != self.total))
         return known & ~self.inside[part.rows] & ~self.inside[cols]
 
     def _reserve(self) -> None:

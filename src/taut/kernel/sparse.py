@@ -83,28 +83,22 @@ def analysed(n: int, entries: list[tuple[np.ndarray, np.ndarray]], late: np.ndar
             if 0 <= j < n and i < n and i != j:
                 neighbours[i].add(j)
                 neighbours[j].add(i)
-    order = _minimum_degree(neighbours, late)
+    order = _minimum_degree(neighbours, late.tolist())
     place = np.empty(n, dtype=np.int64)
     place[order] = np.arange(n)
-    rows_of: list[list[int]] = [[] for _ in range(n)]
-    for k, i in enumerate(order):
-        # `neighbours` now holds what was left when i was eliminated: its row and column of L + U.
-        for j in neighbours[i]:
-            rows_of[k].append(place[j])
-            rows_of[place[j]].append(k)
-        rows_of[k].append(k)
-    columns = [np.array(sorted(set(row)), dtype=np.int64) for row in rows_of]
-    start = np.concatenate([[0], np.cumsum([len(c) for c in columns])]).astype(np.int64)
-    column = np.concatenate(columns) if columns else np.zeros(0, np.int64)
-    diagonal = np.array(
-        [start[k] + np.searchsorted(c, k) for k, c in enumerate(columns)], dtype=np.int64
-    )
-    row = np.repeat(np.arange(n), np.diff(start))
-    mirror = np.searchsorted(row * n + column, column * n + row).astype(np.int64)
+    # `neighbours` now holds what was left when each was eliminated: its row and column of L + U.
+    every = np.arange(n)
+    above = np.repeat(every, np.array([len(neighbours[i]) for i in order], dtype=np.int64))
+    below = place[np.array([j for i in order for j in neighbours[i]], dtype=np.int64)]
+    keys = np.sort(np.concatenate([every * (n + 1), above * n + below, below * n + above]))
+    row, column = np.divmod(keys, max(n, 1))
+    start = np.searchsorted(keys, np.arange(n + 1) * n)
+    diagonal = np.searchsorted(keys, every * (n + 1))
+    mirror = np.searchsorted(keys, column * n + row)
     return Pattern(np.array(order, dtype=np.int64), place, start, column, diagonal, mirror)
 
 
-def _minimum_degree(neighbours: list[set[int]], late: np.ndarray) -> list[int]:
+def _minimum_degree(neighbours: list[set[int]], late: list[int]) -> list[int]:
     """Eliminate the unknown with fewest neighbours first; `neighbours` is left with the fill."""
     import heapq
 

@@ -15,13 +15,16 @@ large ones, have a road of their own: see `resting`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from taut.errors import InputError, NoEquilibrium
+from taut.errors import InputError, NoEquilibrium, number
 from taut.kernel.compile import workshop
+from taut.march.holding import check_held, connected, listed, no_rest
+from taut.march.placed import Placed
 from taut.march.project import (
     DEPENDENT,
     Aim,
@@ -29,14 +32,18 @@ from taut.march.project import (
     _null_space,
     independent,
     nearest,
+    rigid,
     tangent,
 )
+from taut.march.redundant import owners, told
 from taut.march.resting import EVEN, Resting, climbed
 from taut.march.settling import lower, settled
+from taut.model.mechanism.laws import jumping, timed
 from taut.text import Sheet, counted
 
 if TYPE_CHECKING:
     from taut.kernel.evaluate import Mechanics
+    from taut.march.mechanism_modes import MechanismModes
     from taut.model.mechanism import Mechanism
     from taut.model.system import System
 
@@ -48,6 +55,8 @@ MET, NOISE = 1e-14, 1e-10  # of the coordinates: a change that is rounding; and 
 STILL = 1e-12  # of the largest forces that were met
 CLOSE = 1e-12  # of the coordinates: a step that changes nothing
 SOFT = 1e-9  # of the largest ω²: no stiffness
+IDLE = 40  # steps that come no nearer, where forces jump
+FAR = 1e9  # times the coordinates: what goes there goes on for ever
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,6 +76,10 @@ class Assembly(Sheet):
     stable : bool or None
         Of a rest: whether no small motion grows; None where that was not asked, and for forces
         without a potential.
+    time : float
+        At which joints and forces that change with time are taken.
+    still : bool
+        Whether it is a rest: what changes with time is held as it is.
     """
 
     mechanism: Mechanism = field(repr=False)
@@ -77,6 +90,41 @@ class Assembly(Sheet):
     redundant: dict[str, int]
     moved: dict[str, float]
     stable: bool | None = None
+    time: float = 0.0
+    still: bool = False
+
+    def __getitem__(self, name: str) -> Any:
+        """A part, beam, joint, frame or force, with the words of a run.
+
+        ``rest["hinge"].force`` is what the joint holds; where forces are not in balance, what it
+        holds as the motion begins.
+
+        Examples
+        --------
+        >>> import taut
+        >>> m = taut.Mechanism(gravity=(0, 0, -10))
+        >>> bob = m.point("bob", mass=2, at=(1, 0, 0))
+        >>> rod = m.rod("rod", m.ground, bob, length=1)
+        >>> rest = m.equilibrium()
+        >>> print(rest["bob"].position.round(9) + 0.0, rest["rod"].force.round(9) + 0.0)
+        [ 0.  0. -1.] [ 0.  0. 20.]
+        """
+        return self._placed[name]
+
+    @cached_property
+    def _placed(self) -> Placed:
+        return Placed(self.system, self.q, self.v, self.time, self.still)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What it was made of; what follows from that is found again."""
+        return {x.name: getattr(self, x.name) for x in fields(self)}
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError("an assembly has parts by name: assembly['bob'].position")
+
+    def modes(self, count: int = 10) -> MechanismModes:
+        """Small motions about it; see `Mechanism.modes`."""
+        return self.mechanism.modes(at=self, count=count)
 
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:
@@ -91,90 +139,59 @@ class Assembly(Sheet):
         """The table."""
         far = max(self.moved, key=lambda name: self.moved[name])
         most = self.moved[far]
-        extra = ", ".join(f"{name} ({rows})" for name, rows in self.redundant.items())
         rows = [
             ("coordinates", str(self.system.n)),
             ("constraints", str(self.system.c)),
-            ("redundant", extra or "none"),
+            ("redundant", told(self.system, self.redundant)),
             ("moved most", f"{far}, by {most:.3g}" if most > 0 else "nothing"),
         ]
         if self.stable is not None:
             rows.append(("balance", "stable" if self.stable else "not stable: a motion grows"))
+        changing = timed(self.mechanism)
+        if changing:
+            many = "changes" if len(changing) == 1 else "change"
+            rows.append(("taken at", f"t = {self.time:g}: {listed(changing)} {many} with time"))
         groups = self.groups
         if len(groups) > 1:
             rows.append(("not connected", "; ".join(", ".join(group) for group in groups)))
         return rows
 
 
-def assemble(mechanism: Mechanism, q0: Any = None, v0: Any = None) -> Assembly:
+def assemble(mechanism: Mechanism, q0: Any = None, v0: Any = None, time: float = 0.0) -> Assembly:
     """A consistent configuration near the one that was given; see `Mechanism.assemble`."""
     system = mechanism.system()
     given_q, given_v = mechanism.start()
     q = given_q if q0 is None else _coordinates("q0", q0, system.n)
-    v = given_v if v0 is None else _coordinates("v0", v0, system.n)
+    v = given_v if v0 is None else _coordinates("v0", v0, system.n, "v")
+    t = number("the time", time)
     mechanics, par = workshop(system).mechanics, system.values()
     begin = q.copy()
     if system.c:
-        q = nearest(mechanics, q, v, 0.0, par)
-        v = tangent(mechanics, q, v, 0.0, par)
-    keep = independent(mechanics, q, 0.0, par) if system.c else ()
-    dropped = [name for i, name in enumerate(system.constraint_names) if i not in keep]
+        q = nearest(mechanics, q, v, t, par)
+        v = tangent(mechanics, q, v, t, par)
+    keep = independent(mechanics, q, t, par) if system.c else ()
     moved = {
         part.name: float(np.linalg.norm((q - begin)[part.first : part.first + 3]))
         for part in mechanism.parts.values()
     }
-    return Assembly(
-        mechanism, system, q, v, system.n - len(keep), _owners(mechanism, dropped), moved
-    )
+    kept = system.mechanism  # as it is now
+    return Assembly(kept, system, q, v, system.n - len(keep), owners(system, keep), moved, time=t)
 
 
-def connected(mechanism: Mechanism) -> tuple[tuple[str, ...], ...]:
-    """Groups of parts that joints or forces connect; what holds on to the ground is one group."""
-    names = ["ground", *mechanism.parts]
-    leader = {name: name for name in names}
-
-    def lead(name: str) -> str:
-        while leader[name] != name:
-            leader[name] = name = leader[leader[name]]
-        return name
-
-    for pieces in _touched(mechanism):
-        first, *rest = pieces
-        for name in rest:
-            leader[lead(name)] = lead(first)
-    groups: dict[str, list[str]] = {}
-    for name in names:
-        groups.setdefault(lead(name), []).append(name)
-    return tuple(tuple(group) for group in groups.values() if group != ["ground"])
-
-
-def _touched(mechanism: Mechanism) -> list[list[str]]:
-    """Names of the parts that each beam, joint and force holds on to."""
-    owner = {i: part.name for part in mechanism.parts.values() for i in part.indices}
-    found = []
-    held_by = (mechanism.beams, mechanism.joints, mechanism.forces)
-    for held in (x for group in held_by for x in group.values()):
-        sides = getattr(held, "measure", held)
-        ends = (getattr(sides, "a", None), getattr(sides, "b", None))
-        inside = sorted({owner[i] for piece in held.pieces for i in piece.indices})
-        found.append([*(["ground"] if mechanism.ground in ends else []), *inside])
-    return [names for names in found if names]
-
-
-def _owners(mechanism: Mechanism, rows: list[str]) -> dict[str, int]:
-    """Joints (or parts) by the names of their rows, with the number of these."""
-    owner = {row: joint.name for joint in mechanism.joints.values() for row in joint.rows}
-    found: dict[str, int] = {}
-    for row in rows:
-        name = owner.get(row, row)
-        found[name] = found.get(name, 0) + 1
-    return found
-
-
-def _coordinates(name: str, given: Any, n: int) -> np.ndarray:
-    found = np.array(given, dtype=float)
+def _coordinates(name: str, given: Any, n: int, letter: str = "q") -> np.ndarray:
+    """Numbers that were given, or those of an assembly."""
+    values = getattr(given, letter) if isinstance(given, Assembly) else given
+    try:
+        found = np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        found = np.zeros(0)
     if found.shape != (n,) or not np.all(np.isfinite(found)):
-        raise InputError(f"{name} cannot be used", expected=f"{n} finite numbers")
+        many = f"{len(values)} coordinates" if isinstance(given, Assembly) else repr(given)[:80]
+        raise InputError(
+            f"{name} cannot be used",
+            expected=f"{n} finite numbers, or what m.assemble() or m.equilibrium() returned",
+            received=many,
+        )
     return found
 
 
@@ -237,28 +254,36 @@ def _dense(matrix: Any) -> np.ndarray:
     return np.asarray(matrix.todense() if hasattr(matrix, "todense") else matrix)
 
 
-def rest(mechanism: Mechanism, q0: Any = None, stable: bool = True) -> Assembly:
+def rest(mechanism: Mechanism, q0: Any = None, stable: bool = True, time: float = 0.0) -> Assembly:
     """Where a mechanism is at rest; see `Mechanism.equilibrium`."""
-    begun = assemble(mechanism, q0, np.zeros(mechanism.size))
+    check_held(mechanism)
+    begun = assemble(mechanism, q0, np.zeros(mechanism.size), time)
     system = begun.system
-    if _apart(mechanism, system):
-        q, steady = _balanced(mechanism, system, begun.q, stable)
-    else:
-        q, steady = _lowest(_energy(system), begun.q, stable)
+    with np.errstate(all="ignore"):  # what runs away is said
+        try:
+            if _apart(mechanism, system):
+                q, steady = _balanced(mechanism, system, begun.q, stable, begun.time)
+            else:
+                q, steady = _lowest(_energy(system, begun.time), begun.q, stable)
+        except NoEquilibrium:
+            found = _moved_to_rest(mechanism, system, begun)
+            if found is None:
+                raise
+            q, steady = found
     v = np.zeros(system.n)
     return Assembly(
-        mechanism, system, q, v, begun.freedom, begun.redundant,
+        system.mechanism, system, q, v, begun.freedom, begun.redundant,
         {
             part.name: float(np.linalg.norm((q - begun.q)[part.first : part.first + 3]))
             for part in mechanism.parts.values()
         },
-        steady,
+        steady, begun.time, True,
     )  # fmt: skip
 
 
-def _energy(system: System) -> _Energy:
+def _energy(system: System, t: float) -> _Energy:
     _check_size(system)
-    return _Energy(workshop(system).mechanics, system.values(), 0.0)
+    return _Energy(workshop(system).mechanics, system.values(), t)
 
 
 def _apart(mechanism: Mechanism, system: System) -> bool:
@@ -267,34 +292,44 @@ def _apart(mechanism: Mechanism, system: System) -> bool:
 
 
 def _balanced(
-    mechanism: Mechanism, system: System, q: np.ndarray, stable: bool
+    mechanism: Mechanism, system: System, q: np.ndarray, stable: bool, t: float
 ) -> tuple[np.ndarray, bool | None]:
     """Rest by loads that come on little by little, and whether it is stable.
 
     Where that leads nowhere, small mechanisms go downhill: along the bent valley of a beam it takes
     too long.
     """
-    found = Resting(mechanism, workshop(system).mechanics, system.values())
+    found = Resting(mechanism, workshop(system).mechanics, system.values(), t)
     there = found.balance(q)
     if there is None and system.n <= SMALL:
-        return _lowest(_energy(system), q, stable)
+        return _lowest(_energy(system, t), q, stable)
     if there is None:
-        raise NoEquilibrium(
-            "no rest was found",
-            load_factor=found.reached,
-            expected="a configuration in which all forces are in balance",
-            received=f"balance up to {found.reached:.3g} of the forces at the start",
-            remedy="begin nearer to it with q0=…, or let it come to rest: simulate it with dampers",
-        )
+        received = f"balance up to {found.reached:.3g} of the forces at the start"
+        raise no_rest(mechanism, received, found.reached)
     if stable and not found.low(there) and found.has_potential(found.matrices(there)[0]):
         further = settled(found, there)
         there = there if further is None else further
     return there, found.steady(there)
 
 
+def _moved_to_rest(
+    mechanism: Mechanism, system: System, begun: Assembly
+) -> tuple[np.ndarray, bool] | None:
+    """Rest of many parts by letting them come to it, and whether it is stable."""
+    from taut.march.relaxing import MANY, relaxed
+
+    if len(mechanism.parts) <= MANY or mechanism.beams or jumping(mechanism):
+        return None
+    here = Resting(mechanism, workshop(system).mechanics, system.values(), begun.time)
+    there = relaxed(here, begun.q)
+    return None if there is None else (there, here.steady(there))
+
+
 def _lowest(energy: _Energy, q: np.ndarray, stable: bool) -> tuple[np.ndarray, bool | None]:
     """Rest by going downhill, on from where it is not stable, and whether it is."""
-    largest = 1e-300
+    largest, mechanism = 1e-300, energy.mechanics.system.mechanism
+    bound, jumps = FAR * max(1.0, float(np.abs(q).max())), bool(jumping(mechanism))
+    least, idle, left, pulled = np.inf, 0, 0.0, np.zeros_like(q)
     for _ in range(ITERATIONS):
         directions = energy.free(q)
         slope = directions.T @ energy.slope(q)
@@ -302,26 +337,30 @@ def _lowest(energy: _Energy, q: np.ndarray, stable: bool) -> tuple[np.ndarray, b
         largest = max(
             largest, float(np.linalg.norm(abs(energy.metric(q)).T @ abs(energy.slope(q))))
         )
-        still = bool(np.linalg.norm(slope) <= STILL * largest)
+        left, pulled = float(np.linalg.norm(slope)), -directions @ slope
+        still = left <= STILL * largest
         matrix = directions.T @ energy.bend(q, energy.multipliers(q)) @ directions
+        if not np.isfinite(left + np.sum(np.abs(matrix))):
+            raise no_rest(mechanism, "forces that are not finite on the way", 1.0)
         skew = np.abs(matrix - matrix.T).max(initial=0.0)
         even = bool(skew <= EVEN * np.abs(matrix).max(initial=0.0))
-        there = q if still else _downhill(energy, q, directions, matrix, slope)
-        near, q = np.abs(there - q).max() <= CLOSE * np.abs(q).max(), there
-        if still or (near and np.linalg.norm(slope) <= SOFT * largest):  # as rounding lets it come
+        there, fell = (q, True) if still else _downhill(energy, q, directions, matrix, slope)
+        moved = np.abs(there - q).max()
+        near, q = moved <= CLOSE * np.abs(q).max(), there
+        if still or (near and left <= SOFT * largest):  # as rounding lets it come
             low = _low(matrix) if even else None
             aside = None if low or not (stable and even) else _aside(energy, q, directions, matrix)
             if aside is None:
                 drag = directions.T @ energy.drag(q) @ directions
                 return q, low and not _driven(matrix, drag)
             q = aside
-    raise NoEquilibrium(
-        "no rest was found",
-        load_factor=1.0,
-        expected="a configuration in which all forces are in balance",
-        received=f"{np.linalg.norm(slope):.2g} left of {largest:.2g}",
-        remedy="begin nearer to it with q0=…; without something that holds it, nothing rests",
-    )
+            least = np.inf
+        elif moved == 0.0:
+            break
+        least, idle = (left, 0) if left < 0.9 * least else (least, idle + 1)
+        if (jumps and (not fell or idle > IDLE)) or not np.abs(q).max() < bound:
+            break
+    raise no_rest(mechanism, f"{left:.2g} left of {largest:.2g}", 1.0, pulled)
 
 
 def _low(matrix: np.ndarray) -> bool:
@@ -350,8 +389,10 @@ def _aside(energy, q, directions, matrix) -> np.ndarray | None:
     return lower(lambda part: _onto(energy, q + part * motion), energy.climbed, q)
 
 
-def _downhill(energy, q, directions, matrix, slope) -> np.ndarray:
+def _downhill(energy, q, directions, matrix, slope) -> tuple[np.ndarray, bool]:
     """A step along which the energy falls: Newton's, with every stiffness taken as positive.
+
+    With it, whether one was found.
 
     Where all are, and what it leaves of the forces is less by half, the energy is not asked: by
     then rounding hides what is won.
@@ -359,24 +400,35 @@ def _downhill(energy, q, directions, matrix, slope) -> np.ndarray:
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     least = 1e-6 * max(float(np.abs(values).max()), 1e-300)
     definite = bool(np.all(values >= least))
+    whole = q if q.any() else np.full_like(q, _reach(energy))  # all that moves is at the origin
+    longest = 0.3 * float(np.linalg.norm(_metric_length(energy, whole)))
     if definite:
         step = -np.linalg.solve(matrix, slope)
     else:
+        # Without any stiffness (a pendulum that is held level) it would be infinitely long.
+        least = max(least, 1e-3 * float(np.linalg.norm(slope)) / longest)
         step = -vectors @ ((vectors.T @ slope) / np.maximum(np.abs(values), least))
-    longest = 0.3 * max(float(np.linalg.norm(_metric_length(energy, q))), 1e-300)
     step *= min(1.0, longest / max(float(np.linalg.norm(step)), 1e-300))
     whole, fall = _onto(energy, q + directions @ step), float(slope @ step)
     if definite and whole is not None:
         left = energy.free(whole).T @ energy.slope(whole)
         if np.linalg.norm(left) <= np.linalg.norm(slope) / 2:
-            return whole
+            return whole, True
     there, part = whole, 1.0
     while part > 1e-10:
         if there is not None and energy.climbed(q, there) <= 1e-4 * part * fall:
-            return there
+            return there, True
         part /= 2
         there = _onto(energy, q + part * (directions @ step))
-    return q if whole is None else whole  # as good as rounding lets it be
+    return (q if whole is None else whole), False  # as good as rounding lets it be
+
+
+def _reach(energy: _Energy) -> float:
+    """How far from the origin joints and springs hold on to something."""
+    mechanism = energy.mechanics.system.mechanism
+    held = [x.at for x in mechanism.joints.values()]
+    held += [x.ends for x in mechanism.forces.values() if getattr(x, "ends", None) is not None]
+    return max((float(np.abs(x).max(initial=0.0)) for x in held), default=0.0) or 1.0
 
 
 def _metric_length(energy: _Energy, q: np.ndarray) -> np.ndarray:
@@ -389,7 +441,7 @@ def _onto(energy: _Energy, q: np.ndarray) -> np.ndarray | None:
     m, t, par = energy.mechanics, energy.t, energy.par
     if not m.c:
         return q
-    q = _rigid(m.system, q)
+    q = rigid(m.system, q)
     metric, before = energy.metric(q), np.inf
     for _ in range(PROJECTIONS):
         change = metric @ Aim(m, q, t, par, metric, DEPENDENT).step(m.g(q, t, par))
@@ -400,17 +452,6 @@ def _onto(energy: _Energy, q: np.ndarray) -> np.ndarray | None:
             return q
         before = max(size, NOISE * np.abs(q).max())
     return None
-
-
-def _rigid(system: System, q: np.ndarray) -> np.ndarray:
-    """The same with directors that are orthonormal again: those that turned far are long."""
-    found = q.copy()
-    parts = system.mechanism.parts.values() if system.mechanism is not None else ()
-    for part in (x for x in parts if x.shape.directors):
-        here = slice(part.first + 3, part.first + part.shape.size)
-        u, _, vt = np.linalg.svd(found[here].reshape(-1, 3), full_matrices=False)
-        found[here] = (u @ vt).ravel()
-    return found
 
 
 def _check_size(system: System) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from taut.march.parts import PartView
+from taut.march.parts import PartView, when
+from taut.march.view import View
 
 if TYPE_CHECKING:
     from taut.march.trajectory import Trajectory
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class BeamView:
+class BeamView(View):
     """A beam of a mechanism along a run; arrays have one row per stored state.
 
     Six-vectors are (angular, linear) in the local frame, whose second axis is tangent.
@@ -87,4 +88,4 @@ class BeamView:
         return np.sum(each, axis=0)
 
     def __repr__(self) -> str:
-        return f"<beam {self.part.name!r} of {len(self.nodes)} nodes at {len(self.run.t)} states>"
+        return f"<beam {self.part.name!r} of {len(self.nodes)} nodes {when(self.run)}>"

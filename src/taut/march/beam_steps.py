@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from taut.errors import InputError, UnstableStep, number
 from taut.march.limits import stable_step
+from taut.march.spring_steps import spring_step
 from taut.methods.base import Method, Wrapped
 
 if TYPE_CHECKING:
@@ -25,7 +26,26 @@ ROUNDED = 1 + 1e-9
 
 
 def longest_step(mechanism: Mechanism) -> float:
-    """The largest stable step of RATTLE that the beams of a mechanism allow; infinite without."""
+    """The largest stable step of RATTLE that beams and springs allow; infinite without them."""
+    return min(_beam_step(mechanism), spring_step(mechanism))
+
+
+def beyond(mechanism: Mechanism, method: Method, step: float) -> float | None:
+    """What an explicit method could do with a mechanism, if a step is longer than that."""
+    if not is_explicit(method):
+        return None
+    limit = longest_step(mechanism) / max(abs(x) for x in method.substeps)
+    return limit if step > limit else None
+
+
+def is_explicit(method: Method) -> bool:
+    """Whether potentials are taken at the beginning of a step, which limits it."""
+    while isinstance(method, Wrapped):
+        method = method.inner
+    return method.name in EXPLICIT
+
+
+def _beam_step(mechanism: Mechanism) -> float:
     return min((stable_step(x.beam.mesh()) for x in mechanism.beams.values()), default=math.inf)
 
 
@@ -35,11 +55,8 @@ def step_for(
     """The step that was given, with a warning if it is too long, or half of what is stable."""
     if not mechanism.beams:
         return step
-    within = method
-    while isinstance(within, Wrapped):
-        within = within.inner
-    explicit = within.name in EXPLICIT
-    limit = longest_step(mechanism) / max(abs(x) for x in method.substeps)
+    explicit = is_explicit(method)
+    limit = _beam_step(mechanism) / max(abs(x) for x in method.substeps)
     if step is None:
         if not explicit:
             raise InputError(

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
+import sympy as sp
 from numba import njit
 
 from taut.errors import InputError, UnknownName
@@ -75,19 +77,26 @@ class Watch:
     ----------
     signs : ndarray
         −1 or 1 of each expression when it was last not zero, 0 as long as it has been.
+    heights : ndarray
+        The y of each atan2(y, x) in an expression at the last state.  Where it changes sign while
+        x < 0 the angle jumps by a whole turn, and what depends on it has not crossed zero.
     """
 
     system: System
     events: tuple[Event, ...]
     signs: np.ndarray = field(repr=False)
+    heights: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
 
     def __post_init__(self) -> None:
         n = self.system.n
-        q, v, p = (ca.SX.sym(name, n) for name in "qvp")
-        t, par = ca.SX.sym("t"), ca.SX.sym("par", len(self.system.parameters))
-        values = translated(self.system, [e.expression for e in self.events], q, v, p, t, par)
-        function = ca.Function("events", [q, v, p, t, par], [ca.densify(ca.vertcat(*values))])
-        self.map = CompiledMap(function)
+        self.cuts = [
+            (k, *angle.args)
+            for k, e in enumerate(self.events)
+            for angle in sorted(e.expression.atoms(sp.atan2), key=str)
+        ]
+        self.owners = np.array([k for k, _, _ in self.cuts], dtype=np.int64)
+        if len(self.heights) != len(self.cuts):
+            self.heights = np.zeros(len(self.cuts))
         self.wanted = np.array(
             [[DIRECTIONS[e.direction], e.terminal] for e in self.events], dtype=np.float64
         )
@@ -96,8 +105,32 @@ class Watch:
         self.blank = np.zeros(len(self.events), dtype=np.int64)  # steps without a value
         self.records: list[np.ndarray] = []
 
+    @cached_property
+    def map(self) -> CompiledMap:
+        """(q, v, p, t, parameters) → all expressions, then y and x of their angles."""
+        q, v, p = (ca.SX.sym(name, self.system.n) for name in "qvp")
+        t, par = ca.SX.sym("t"), ca.SX.sym("par", len(self.system.parameters))
+        every = [e.expression for e in self.events]
+        every += [x for _, *both in self.cuts for x in both]
+        values = translated(self.system, every, q, v, p, t, par)
+        function = ca.Function("events", [q, v, p, t, par], [ca.densify(ca.vertcat(*values))])
+        return CompiledMap(function)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is compiled, which is made again where it is asked for."""
+        return {name: value for name, value in vars(self).items() if name != "map"}
+
+    def begin(self, states: States, par: np.ndarray) -> None:
+        """Take the signs of the first of these states."""
+        first, many = self._mapped(states, par)[0], len(self.events)
+        self.signs = np.nan_to_num(np.sign(first[:many]))  # no sign yet where there is no value
+        self.heights = first[many::2].copy()
+
     def values(self, states: States, par: np.ndarray) -> np.ndarray:
         """Of all expressions at many states."""
+        return self._mapped(states, par)[:, : len(self.events)]
+
+    def _mapped(self, states: States, par: np.ndarray) -> np.ndarray:
         spread = np.broadcast_to(par, (len(states), len(par)))
         rows = np.hstack([states.q, states.v, states.p, states.t[:, None], spread])
         return apply_map(self.map, np.ascontiguousarray(rows))
@@ -105,13 +138,14 @@ class Watch:
     def advance(self, group: Group, plan, count: int) -> tuple[int, int, int]:
         """As `loop.march`, one step at a time, with an eye on the expressions."""
         source = np.zeros(3 * self.system.n + 1 + len(self.system.parameters))
-        target = np.zeros(len(self.events))
+        target = np.zeros(len(self.events) + 2 * len(self.cuts))
         clock = group.step.slots - 3 if group.step.method.pace is not None else -1
         made, row, code = _march(
             group.step.address, group.step.context, group.sheet, group.par, group.books,
             group.store, group.row, plan.t0, plan.step, plan.end_step, plan.first + group.done,
             count, plan.every, plan.last, group.frail, self.map.address, source, target, self.signs,
-            self.wanted, self.found, self.tally, self.blank, clock, *group.guard,
+            self.wanted, self.found, self.tally, self.blank, clock, self.owners, self.heights,
+            *group.guard,
         )  # fmt: skip
         if self.tally[0]:
             self.records.append(self.found[: self.tally[0]].copy())
@@ -122,8 +156,10 @@ class Watch:
 @njit(nogil=True, cache=True)
 def _march(
     address, context, sheet, par, books, store, row, t0, h, end_h, first, count, every, last,
-    frail, events, source, target, signs, wanted, found, tally, blank, clock, units, most,
+    frail, events, source, target, signs, wanted, found, tally, blank, clock, owners, heights,
+    units, most,
 ):  # fmt: skip
+    jumps = np.zeros(len(signs), dtype=np.bool_)
     n = store.shape[1] // 3
     before = np.empty(3 * n)
     done, code = 0, loop.DONE
@@ -155,12 +191,22 @@ def _march(
         more = len(source) - (3 * n + 1)
         source[3 * n + 1 :] = par[0, 4 : 4 + more]
         call_map(events, source.ctypes.data, target.ctypes.data)  # pyright: ignore[reportCallIssue]
+        jumps[:] = False
+        for i in range(len(owners)):
+            y, x = target[len(signs) + 2 * i], target[len(signs) + 2 * i + 1]
+            if x < 0.0 and np.copysign(1.0, y) != np.copysign(1.0, heights[i]):
+                jumps[owners[i]] = True
+            heights[i] = y
         for e in range(len(signs)):
             sign = np.sign(target[e])
             if sign != sign:
                 blank[e] += 1
                 continue
-            if sign * signs[e] < 0.0 and (wanted[e, 0] == 0.0 or wanted[e, 0] == sign):
+            if (
+                sign * signs[e] < 0.0
+                and not jumps[e]
+                and (wanted[e, 0] == 0.0 or wanted[e, 0] == sign)
+            ):
                 entry = found[tally[0]]
                 entry[0], entry[1], entry[2] = e, t, size
                 entry[3:] = before
@@ -223,11 +269,18 @@ def located(run: Trajectory, watch: Watch, ended: bool) -> Trajectory:
     def values(dt: np.ndarray, rows: np.ndarray) -> np.ndarray:
         return watch.values(moved_by(dt, rows), par)[np.arange(len(rows)), numbers[rows]]
 
+    every = np.arange(len(records))
     dt = roots(values, records[:, 2]) if len(records) else begin.t
-    states = moved_by(dt, np.arange(len(dt))) if len(records) else begin
+    states = moved_by(dt, every) if len(records) else begin
     if ended:
         run, states, kept = _cut(run, watch, numbers, states, records)
         numbers = numbers[kept]
+    elif len(records):
+        # What is larger there than before and after has a pole: 1/x has no zero.
+        ends = [np.abs(values(x, every)) for x in (np.zeros_like(dt), records[:, 2])]
+        near = np.abs(values(dt, every)) <= np.fmax(*ends)
+        states = States(*(getattr(states, x)[near] for x in "tqvp"))
+        numbers = numbers[near]
     found = {
         e.label: States(*(getattr(states, x)[numbers == i] for x in "tqvp"))
         for i, e in enumerate(watch.events)
@@ -258,7 +311,9 @@ def _cut(run: Trajectory, watch: Watch, numbers, states: States, records):
         state[-CLOCK:] = t, 0.0, density
     # What changed its sign after the cut has not done so yet.
     kept = np.flatnonzero(states.t <= t)
-    here = watch.values(States(np.array([t]), q[None], v[None], p[None]), run._par)[0]
+    many = len(watch.events)
+    here = watch._mapped(States(np.array([t]), q[None], v[None], p[None]), run._par)[0]
+    here, watch.heights = here[:many], here[many::2].copy()
     fired = numbers[kept[records[kept, 1] == records[first, 1]]]
     waiting = np.setdiff1d(np.arange(len(watch.events)), fired)
     watch.signs[waiting] = np.where(here == 0.0, watch.signs, np.sign(here))[waiting]

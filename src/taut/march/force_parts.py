@@ -13,15 +13,28 @@ the torque e about the axis.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy as sp
 
 from taut.errors import ModelError
-from taut.march.parts import JointView, PartView
-from taut.model.mechanism.forces import LENGTH, RATE, Acting, Force, Load, Potential
+from taut.march.parts import JointView, PartView, when
+from taut.march.view import View
+from taut.model.mechanism.forces import (
+    LENGTH,
+    RATE,
+    REST,
+    STIFFNESS,
+    Acting,
+    Force,
+    Load,
+    Measure,
+    Potential,
+)
+from taut.model.mechanism.parts import Part
+from taut.model.mechanism.shapes import Shape
 from taut.model.mechanism.words import DOT
 from taut.model.symbols import t
 
@@ -36,8 +49,36 @@ def force_view(run: Trajectory, force: Force) -> ActingView | LoadView | Potenti
     return LoadView(run, force) if isinstance(force, Load) else PotentialView(run, force)
 
 
+# Laws are few, and a controller may ask for them in every step.
+
+
+@lru_cache(maxsize=256)
+def _function(expression: sp.Expr) -> tuple[list[sp.Symbol], Any]:
+    """The symbols of an expression, and it as a function of them."""
+    read = sp.sympify(expression)
+    used = sorted(read.free_symbols, key=lambda s: s.name)
+    return used, sp.lambdify(used, read, "numpy", cse=True)
+
+
+@lru_cache(maxsize=256)
+def _slope(energy: sp.Expr) -> sp.Expr:
+    return energy.diff(LENGTH)
+
+
+@lru_cache(maxsize=256)
+def _gauge(kind: str, first: Shape, second: Shape) -> Any:
+    """Constants, coordinates, velocities → s, its rate, and ∂s/∂r of the second part's centre."""
+    a, b, s = Measure(kind, Part("a", first), Part("b", second), np.zeros(0)).sides()
+    q, v = [*a.coordinates, *b.coordinates], [*a.rates, *b.rates]
+    slopes = {x: s.diff(x) for x in q}
+    rate = sp.Add(*(slopes[x] * y for x, y in zip(q, v, strict=True)))
+    sign, centre = (1, b.coordinates[:3]) if b.coordinates else (-1, a.coordinates[:3])
+    along = [sp.Integer(0)] * 3 if kind == "number" else [sign * slopes[x] for x in centre]
+    return sp.lambdify([*a.constants, *b.constants, *q, *v], [s, rate, *along], "numpy", cse=True)
+
+
 @dataclass(frozen=True)
-class ForceView:
+class ForceView(View):
     """What all forces share."""
 
     run: Trajectory
@@ -55,20 +96,20 @@ class ForceView:
             return run.v[..., numbers[name.removesuffix(DOT)]]
         return run.held_values()[name]
 
-    def _each(self, values: Any) -> np.ndarray:
+    def _each(self, values: Any) -> Any:
         """One number for each state."""
-        return np.broadcast_to(values, self.run.q.shape[:-1])
+        shape = self.run.q.shape[:-1]
+        return np.broadcast_to(values, shape) if shape else np.float64(values)
 
     def _valued(self, expression: Any, more: dict[sp.Symbol, Any] | None = None) -> np.ndarray:
         """An expression at each state."""
-        read = sp.sympify(expression)
-        known, used = more or {}, sorted(read.free_symbols, key=lambda s: s.name)
+        known, (used, function) = more or {}, _function(expression)
         values = [known[s] if s in known else self._value(s) for s in used]
         with np.errstate(all="ignore"):
-            return self._each(sp.lambdify(used, read, "numpy", cse=True)(*values))
+            return self._each(function(*values))
 
     def __repr__(self) -> str:
-        return f"{repr(self.acting)[:-1]} at {len(self.run.t)} states>"
+        return f"{repr(self.acting)[:-1]} {when(self.run)}>"
 
 
 class ActingView(ForceView):
@@ -80,20 +121,18 @@ class ActingView(ForceView):
     def _measured(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The measure s, its rate, and how s grows with the place of the second part."""
         m = self.acting.measure.counted
-        a, b, s = m.sides()
-        values = dict(zip([*a.constants, *b.constants], m.values, strict=True))
-        slopes = []
-        for part, side in ((m.a, a), (m.b, b)):
-            columns = slice(part.first, part.first + part.shape.size)
-            q, v = self.run.q[..., columns], self.run.v[..., columns]
-            values |= {x: q[..., k] for k, x in enumerate(side.coordinates)}
-            slopes += [(x, s.diff(x), v[..., k]) for k, x in enumerate(side.coordinates)]
-        found = {x: self._valued(slope, values) for x, slope, _ in slopes}
-        rate = self._each(0.0) + sum(found[x] * v for x, _, v in slopes)
-        sign, centre = (1.0, b.coordinates[:3]) if b.coordinates else (-1.0, a.coordinates[:3])
-        still = self._each(0.0)
-        along = [sign * found[x] for x in centre] if m.kind != "number" else [still] * 3
-        return self._valued(s, values), rate, np.stack(along, axis=-1)
+        spans = [slice(x.first, x.first + x.shape.size) for x in (m.a, m.b)]
+        # Along a run arrays; of one state numbers of Python, which are quicker.
+        q, v = (
+            [x for span in spans for x in of[span].tolist()]
+            if of.ndim == 1
+            else [x for span in spans for x in np.moveaxis(of[..., span], -1, 0)]
+            for of in (self.run.q, self.run.v)
+        )
+        with np.errstate(all="ignore"):
+            found = _gauge(m.kind, m.a.shape, m.b.shape)(*m.values, *q, *v)
+        value, rate, *along = map(self._each, found)
+        return value, rate, np.stack(along, axis=-1)
 
     def _of(self, kind: str) -> np.ndarray:
         if self.acting.measure.kind != kind:
@@ -127,14 +166,13 @@ class ActingView(ForceView):
     @property
     def extension(self) -> np.ndarray:
         """The length, angle or slide less that at rest, shape (N,)."""
-        rest = [x for s, x in self._own.items() if s.name == "s0"]
         law = self.acting.energy
-        if law is None or not rest or "k" not in {s.name for s in law.free_symbols}:
+        if law is None or REST not in self._own or not law.has(STIFFNESS):
             raise ModelError(
                 f"{self.acting.name} has no rest to be extended from",
                 expected="a spring with a stiffness, or a rope",
             )
-        return self._measured[0] - rest[0]
+        return self._measured[0] - self._own[REST]
 
     @property
     def _own(self) -> dict[sp.Symbol, float]:
@@ -150,7 +188,7 @@ class ActingView(ForceView):
         """The force, or in a hinge the torque, that makes the measure grow, shape (N,)."""
         found = self._each(0.0)
         if self.acting.energy is not None:
-            found = found - self._law(self.acting.energy.diff(LENGTH))
+            found = found - self._law(_slope(self.acting.energy))
         return found if self.acting.pull is None else found - self._law(self.acting.pull)
 
     @property
@@ -172,7 +210,7 @@ class ActingView(ForceView):
     @property
     def power(self) -> np.ndarray:
         """The work that it does on the mechanism per time, shape (N,)."""
-        return np.where(self.effort == 0.0, 0.0, self.effort * self.rate)
+        return np.where(self.effort == 0.0, 0.0, self.effort * self.rate)[()]
 
     @property
     def energy(self) -> np.ndarray:

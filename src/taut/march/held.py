@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from taut.errors import ControlError
+from taut.errors import ControlError, TautError
 from taut.march.here import Here, Names
 from taut.model.controls import Channel
 from taut.model.system import System
+from taut.text import shortened
 
+LONG = 300  # letters of what a controller's own error says
 SLACK = 1e-9  # of a step: times of one grid may have been rounded in other ways
 
 
@@ -151,7 +153,7 @@ class Sampler:
         name = self.channels[i].name
         return ControlError(
             f"the controller of {name} failed at t = {here.t:g} (step {here.k})",
-            received=f"{type(error).__name__}: {error}"[:200],
+            received=shortened(f"{type(error).__name__}: {_said(error)}", LONG),
             remedy="error.partial holds the trajectory up to here; error.partial.continue_(…) asks "
             "it again",
             t=here.t,
@@ -167,3 +169,10 @@ class Sampler:
             [np.array(x, dtype=float) for x in self.times],
             [np.array(x, dtype=float).reshape(-1, many) for x in self.values],
         )
+
+
+def _said(error: Exception) -> str:
+    """What an error says, the remedy before long lists of what was expected."""
+    if not isinstance(error, TautError):
+        return str(error)
+    return "\n  ".join(str(x) for x in (error.what, error.remedy, error.expected) if x is not None)

@@ -10,14 +10,17 @@ with two directions u, w of the first part at right angles to the axis and one, 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numba import njit
 
-from taut.errors import InputError, UnknownName
+from taut.errors import InputError, UnknownName, close_to
 from taut.lie import SO3
+from taut.march.beam_parts import BeamView
+from taut.march.force_parts import force_view
 from taut.march.parts import FrameView, JointView, PartView
 from taut.model.mechanism.joints import Joint
 from taut.model.mechanism.shapes import BODY, POINT, ROD
@@ -58,8 +61,21 @@ class Here:
             expected="positions, velocities, angles and their rates",
         )
 
+    def held_values(self) -> dict[str, np.ndarray]:
+        """Not to be had, either."""
+        raise InputError(
+            "what controllers say is not known while they are asked",
+            expected="length, angle or slide of what they set, and its rate",
+            remedy="let the controller keep what it said",
+        )
+
     def __getitem__(self, name: str) -> Any:
-        """A part or a joint of a mechanism; of other systems a coordinate, velocity or momentum."""
+        """A part, beam, joint, force or frame of a mechanism, with the words of a run.
+
+        Of all systems a coordinate, velocity or momentum.
+        """
+        if not isinstance(name, str):
+            raise TypeError(f"parts, joints, forces and coordinates have names, not {name!r}")
         if name not in self._views:
             self._views[name] = self._names.view(self, name)
         return self._views[name]
@@ -72,24 +88,30 @@ class Names:
     """What the names of a system stand for, worked out once."""
 
     def __init__(self, system: System) -> None:
-        self.system, self.mechanism = system, system.mechanism
+        self.system = system
         groups = (("q", system.coordinates), ("v", system.velocities), ("p", system.momenta))
         self.numbers = {s.name: (x, i) for x, group in groups for i, s in enumerate(group)}
         self.gauges: dict[str, Gauge] = {}
+        m = system.mechanism
+        self.groups: list[tuple[Mapping[str, Any], Callable[..., Any]]] = []
+        if m is not None:
+            self.groups = [
+                (m.parts, PartHere), (m.ends, PartHere), (m.beams, BeamView),
+                (m.joints, JointHere), (m.frames, FrameView), (m.forces, force_view),
+            ]  # fmt: skip
 
     def view(self, here: Here, name: str) -> Any:
         """Of one name in a state."""
-        if self.mechanism is not None and name in self.mechanism.parts:
-            return PartHere(here, self.mechanism.parts[name])  # type: ignore[arg-type]
-        if self.mechanism is not None and name in self.mechanism.joints:
-            return JointHere(here, self.mechanism.joints[name])  # type: ignore[arg-type]
-        if self.mechanism is not None and name in self.mechanism.frames:
-            return FrameView(here, self.mechanism.frames[name])  # type: ignore[arg-type]
+        for group, made in self.groups:
+            if name in group:
+                return made(here, group[name])
         if name in self.numbers:
             vector, i = self.numbers[name]
             return float(getattr(here, vector)[i])
-        known = [] if self.mechanism is None else [*self.mechanism.parts, *self.mechanism.joints]
-        raise UnknownName("part, joint or coordinate", name, [*known, *self.numbers][:200])
+        known = [x for group, _ in self.groups for x in group]
+        what = "part, joint, force, frame or coordinate" if self.groups else "coordinate"
+        near = close_to(name, self.numbers)  # of a mechanism's raw coordinates only that one
+        raise UnknownName(what, name, [*known, near] if known and near else known or self.numbers)
 
     def gauge(self, joint: Joint) -> Gauge:
         """How a joint is measured."""
@@ -123,9 +145,6 @@ class PartHere(PartView):
         found = SO3._quaternion(self.rotation)
         return -found if found[0] < 0 else found
 
-    def __repr__(self) -> str:
-        return f"<{self.part.shape.name} {self.part.name!r} at t = {self.run.t:g}>"
-
 
 class JointHere(JointView):
     """A joint of a mechanism at one state."""
@@ -157,9 +176,6 @@ class JointHere(JointView):
             return float(self.run.v[self.joint.counter.first])
         self._held("rate", ("revolute", "cylindrical", "prismatic"))
         return self._found[3 if self.joint.kind == "prismatic" else 1]
-
-    def __repr__(self) -> str:
-        return f"<{self.joint.kind} joint {self.joint.name!r} at t = {self.run.t:g}>"
 
 
 class Gauge:

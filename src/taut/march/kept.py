@@ -56,7 +56,8 @@ def looked(
     first: Keep,
 ) -> tuple[Keep, int]:
     """The rows to keep from a state on instead of `keep`, and steps after which to look again."""
-    here, there = mechanics.gradients(q, t, par), mechanics.gradients(q + h * v, t + h, par)
+    here = mechanics.gradients_again(q, t, par)
+    there = mechanics.gradients_again(q + h * v, t + h, par)
     sizes = _sizes(here)
     keep = _chosen(here / sizes, keep, first)
     own = list(keep)

@@ -27,6 +27,7 @@ COUNT = len(NOTES)
 HEAD = len(BOOKS)
 SIZE = HEAD + BLOCKS
 DONE, FAILED, CHART, FRAIL, EVENT, TURN = 0, 1, 2, 3, 4, 5
+STILL = 1e-6  # of the units of coordinates, which are 1e−7 of their lengths: a step of nothing
 
 
 def opened(**first: np.ndarray) -> np.ndarray:
@@ -154,7 +155,8 @@ def guarded(
 ):  # fmt: skip
     """As `march` for one lane, but not beyond a step in which velocities turn by more than `most`.
 
-    They are measured by `units`.  Such a step is taken back, with the code `TURN`.
+    They are measured by `units`.  Such a step is taken back, with the code `TURN`; unless it moves
+    nothing at all, where velocities are what rounding leaves of none.
     """
     n, slots = store.shape[1] // 3, (sheet.shape[0] - COUNT) // 2
     state, noted = np.empty(slots), np.empty(books.shape[1])
@@ -173,7 +175,7 @@ def guarded(
             was, now = state[2 * n + i], sheet[2 * n + i, 0]
             turned = max(turned, abs(now - was) / units[i])
             speed = max(speed, abs(was) / units[i], abs(now) / units[i])
-        if turned > most * speed:
+        if turned > most * speed and abs(h) * speed > STILL:
             sheet[:slots, 0] = state
             books[0] = noted
             return done, row, TURN

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from taut.errors import InputError
+from taut.errors import InputError, number
 from taut.kernel.compile import workshop
 from taut.march.assemble import Assembly, _apart, _coordinates, _Energy, rest
 from taut.march.modes import SmallMotions, turned
@@ -78,18 +78,22 @@ class MechanismModes(SmallMotions):
         return "grows" if s.real > GROWS * abs(s) else ""
 
 
-def mechanism_modes(mechanism: Mechanism, at: Any = None, count: int = 10) -> MechanismModes:
+def mechanism_modes(
+    mechanism: Mechanism, at: Any = None, count: int = 10, time: float | None = None
+) -> MechanismModes:
     """Natural motions about a rest; see `Mechanism.modes`."""
     if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
         raise InputError("this is no number of modes", expected="1 or more", received=repr(count))
-    found = rest(mechanism) if at is None else at
-    q = found.q if isinstance(found, Assembly) else _coordinates("at", found, mechanism.size)
+    found = rest(mechanism, time=0.0 if time is None else time) if at is None else at
+    q = _coordinates("at", found, mechanism.size)
+    own = found.time if isinstance(found, Assembly) else 0.0
+    t = own if time is None else number("the time", time)
     system = mechanism.system()
     mechanics, par = workshop(system).mechanics, system.values()
     if _apart(mechanism, system):
-        found, shapes = Resting(mechanism, mechanics, par).modes(q, count)
-        return MechanismModes(mechanism, found, turned(shapes).T)
-    energy = _Energy(mechanics, par, 0.0)
+        found, shapes = Resting(mechanism, mechanics, par, t).modes(q, count)
+        return MechanismModes(system.mechanism, found, turned(shapes).T)
+    energy = _Energy(mechanics, par, t)
     directions = energy.free(q)
     stiff = directions.T @ energy.bend(q, energy.multipliers(q)) @ directions
     drag = directions.T @ energy.drag(q) @ directions
@@ -99,7 +103,7 @@ def mechanism_modes(mechanism: Mechanism, at: Any = None, count: int = 10) -> Me
     roots, x = _swinging(stiff) if swings else _damped(stiff, drag)
     grows = np.real(roots) > GROWS * np.abs(roots).max(initial=0)
     order = np.lexsort((np.abs(roots), ~grows))[:count]
-    return MechanismModes(mechanism, roots[order], (directions @ x[:, order]).T)
+    return MechanismModes(system.mechanism, roots[order], (directions @ x[:, order]).T)
 
 
 def _swinging(stiff: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

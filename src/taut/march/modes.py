@@ -16,6 +16,7 @@ import numpy as np
 
 from taut.errors import InputError
 from taut.fields.mesh import Mesh
+from taut.march.assemble import Assembly
 from taut.march.spectrum import damped, general, symmetric
 from taut.march.statics.applied import Applied, nothing
 from taut.march.statics.balance import Balance, State
@@ -24,6 +25,7 @@ from taut.march.statics.result import Equilibrium
 from taut.march.statics.solve import as_mesh
 from taut.march.statics.stability import slowest
 from taut.model.mechanism import Mechanism
+from taut.model.system import System
 from taut.text import Sheet
 
 KINDS = {"bending": (0, 2), "torsion": (1,), "stretch": (4,), "shear": (3, 5)}
@@ -149,8 +151,9 @@ def modes(beam: Any, count: int = 10) -> Modes:
     ----------
     beam : Beam, Beams, Equilibrium, or Mechanism
         Of beams: about their reference shape, without loads and gravity.  About a loaded shape:
-        give ``taut.equilibrium(beam)``, and all that acts counts.  Of a mechanism as its own
-        ``m.modes()``: about a rest.
+        give ``taut.equilibrium(beam)``, and all that acts counts.  Of a mechanism (or its
+        ``m.system()``) as its own ``m.modes()``: about a rest; of ``m.equilibrium()``, or of
+        ``m.assemble()``, about that.
     count : int
         How many, the slowest first; rigid motions of free beams are among them.
 
@@ -168,8 +171,11 @@ def modes(beam: Any, count: int = 10) -> Modes:
     """
     if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
         raise InputError("this is no number of modes", expected="1 or more", received=repr(count))
-    if isinstance(beam, Mechanism):
-        return beam.modes(count=int(count))
+    if isinstance(beam, System) and beam.mechanism is not None:
+        beam = beam.mechanism
+    if isinstance(beam, Mechanism | Assembly):
+        found: Any = beam.modes(count=int(count))  # a `MechanismModes`
+        return found
     if isinstance(beam, Equilibrium):
         mesh, state, applied, about = beam.mesh, beam.state, beam.applied, "an equilibrium"
         quiet = beam.conservative

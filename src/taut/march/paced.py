@@ -7,6 +7,7 @@ carry their time.
 
 from __future__ import annotations
 
+import math
 import time
 
 import numpy as np
@@ -45,6 +46,10 @@ class PacedRun(Run):
         self.t0, self.duration = plan.t0, end - plan.t0
         endless = Plan(end, plan.step, plan.step, plan.first, plan.first + MOST, plan.every)
         super().__init__(model, shop, method, endless, values, keep)
+
+    @property
+    def _expected(self) -> int:
+        return math.ceil(self.duration / self.plan.step)
 
     def _given(self, step) -> np.ndarray:
         return handed(step, self.values, self.plan, 1.0 - SLACK)

@@ -15,6 +15,7 @@ import numpy as np
 
 from taut.errors import ModelError, UnknownName
 from taut.lie import SO3, euler
+from taut.march.view import View
 from taut.model.mechanism.shapes import PLATE, POINT, ROD
 
 if TYPE_CHECKING:
@@ -51,8 +52,13 @@ def view(run: Trajectory, name: str) -> PartView | BeamView | JointView | FrameV
     raise UnknownName("part, joint, force or frame", name, known)
 
 
+def when(run: Any) -> str:
+    """Of what a view is one: of a run, or of the one state that a controller sees."""
+    return f"at t = {run.t:g}" if np.ndim(run.t) == 0 else f"at {len(run.t)} states"
+
+
 @dataclass(frozen=True)
-class PartView:
+class PartView(View):
     """A part of a mechanism along a run; arrays have one row per stored state."""
 
     run: Trajectory
@@ -186,11 +192,11 @@ class PartView:
         return self.velocity + np.einsum("...ij,j->...i", rates, given)
 
     def __repr__(self) -> str:
-        return f"<{self.part.shape.name} {self.part.name!r} at {len(self.run.t)} states>"
+        return f"<{self.part.shape.name} {self.part.name!r} {when(self.run)}>"
 
 
 @dataclass(frozen=True)
-class JointView:
+class JointView(View):
     """A joint of a mechanism along a run."""
 
     run: Trajectory
@@ -308,7 +314,8 @@ class JointView:
         """Of a hinge: by how much the second has turned against the first since the start.
 
         Turns are counted: in every step if it is a coordinate (``m.angle``), otherwise from stored
-        state to stored state, which must be less than half a turn apart.  Shape (N,).
+        state to stored state, by the rate at both: the mean of the two must tell to half a turn how
+        far it has gone.  Shape (N,).
         """
         if self.joint.counter is not None:
             return self.run.q[..., self.joint.counter.first]
@@ -316,7 +323,12 @@ class JointView:
         u, w = (self._direction(self.joint.a, held[x]) for x in "uw")
         other = self._direction(self.joint.b, held["u"])
         found = np.arctan2(np.sum(w * other, axis=-1), np.sum(u * other, axis=-1))
-        return np.unwrap(found, axis=-1)
+        rate = self.rate
+        gone = (rate[..., 1:] + rate[..., :-1]) / 2 * np.diff(self.run.t)
+        with np.errstate(invalid="ignore"):
+            turns = np.rint((gone - np.diff(found, axis=-1)) / (2 * np.pi))
+        found[..., 1:] += 2 * np.pi * np.cumsum(turns, axis=-1)
+        return found
 
     @property
     def slide(self) -> np.ndarray:
@@ -391,11 +403,11 @@ class JointView:
         return PartView(self.run, part).place(at)
 
     def __repr__(self) -> str:
-        return f"<{self.joint.kind} joint {self.joint.name!r} at {len(self.run.t)} states>"
+        return f"<{self.joint.kind} joint {self.joint.name!r} {when(self.run)}>"
 
 
 @dataclass(frozen=True)
-class FrameView:
+class FrameView(View):
     """A frame of a mechanism along a run."""
 
     run: Trajectory
@@ -441,4 +453,4 @@ class FrameView:
         return self._part.angular_velocity if self.moves else self._still(np.zeros(3))
 
     def __repr__(self) -> str:
-        return f"<frame {self.frame.name!r} at {len(self.run.t)} states>"
+        return f"<frame {self.frame.name!r} {when(self.run)}>"

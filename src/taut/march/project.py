@@ -30,6 +30,7 @@ LOOSE = 0.1  # singular values that are surely no rounding
 NOISE = 1e-13  # of what is to fall: less says nothing
 DEPENDENT = 1e-9
 LISTED = 6  # constraints that are named
+STILL = 1e-20  # of the lengths, per unit of time: no speed at all, whatever the unit
 SMALLEST = 1e-5  # of the largest coordinate: what a coordinate counts for at least
 
 
@@ -63,7 +64,8 @@ def scales(here: Snapshot) -> tuple[np.ndarray, np.ndarray]:
         speed += np.abs(mechanics.hidden(here.q, rest, t, par))
         turning = mechanics.apply("hidden_rate", t, par, q=here.q, v=rest, a=rest)
         speed += SMALLEST * np.abs(t * turning)  # where a moving constraint comes to rest
-    return np.maximum(reach, here.size) + 1e-300, speed + 1e-300
+    reach = np.maximum(reach, here.size)
+    return reach + 1e-300, np.maximum(speed, STILL * reach) + 1e-300
 
 
 def _metric(mechanics, q, v, t, par) -> np.ndarray:
@@ -112,7 +114,7 @@ def nearest(mechanics: Mechanics, q0, v, t, par, label: str = "") -> np.ndarray:
         found = _nearest_of_large(mechanics, q0, v, t, par, scale)
         left = mechanics.g(found, t, par)
         if not np.all(np.abs(left) <= UNMET * scale):
-            raise _contradiction(mechanics, left, scale, label)
+            raise _apart(mechanics, found, t, par, scale, label)
         return found
     metric = _metric(mechanics, q0, v, t, par)
     z, size = np.zeros(len(q0)), float(np.linalg.norm(np.linalg.solve(metric, q0))) or 1.0
@@ -144,8 +146,27 @@ def nearest(mechanics: Mechanics, q0, v, t, par, label: str = "") -> np.ndarray:
             break
         z = z + Aim(mechanics, q0 + metric @ z, t, par, metric, DEPENDENT).step(g(z))
     if not np.all(np.abs(g(z)) <= UNMET * scale):
-        raise _contradiction(mechanics, g(z), scale, label)
+        raise _apart(mechanics, q0 + metric @ z, t, par, scale, label)
     return q0 + metric @ z
+
+
+def _apart(mechanics, q, t, par, scale, label: str) -> ConstraintError:
+    """What does not meet there: of bodies that were stretched to meet, their joints."""
+    left = mechanics.g(q, t, par)
+    whole = mechanics.g(rigid(mechanics.system, q), t, par)
+    met = np.all(np.abs(whole) <= UNMET * scale) or not np.all(np.isfinite(whole))
+    return _contradiction(mechanics, left if met else whole, scale, label)
+
+
+def rigid(system: System, q: np.ndarray) -> np.ndarray:
+    """The same with directors that are orthonormal again: those that turned far are long."""
+    found = q.copy()
+    parts = system.mechanism.parts.values() if system.mechanism is not None else ()
+    for part in (x for x in parts if x.shape.directors):
+        here = slice(part.first + 3, part.first + part.shape.size)
+        u, _, vt = np.linalg.svd(found[here].reshape(-1, 3), full_matrices=False)
+        found[here] = (u @ vt).ravel()
+    return found
 
 
 def _nearest_of_large(mechanics, q0, v, t, par, scale) -> np.ndarray:

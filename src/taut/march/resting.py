@@ -51,8 +51,10 @@ EVEN = 1e-10  # of the largest stiffness: what is not symmetric
 class Resting:
     """A mechanism at rest and at one time, somewhere."""
 
-    def __init__(self, mechanism: Mechanism, mechanics: Mechanics, par: np.ndarray) -> None:
-        self.mechanism, self.mechanics, self.par, self.t = mechanism, mechanics, par, 0.0
+    def __init__(
+        self, mechanism: Mechanism, mechanics: Mechanics, par: np.ndarray, t: float = 0.0
+    ) -> None:
+        self.mechanism, self.mechanics, self.par, self.t = mechanism, mechanics, par, t
         self.rest = np.zeros(mechanics.n)
         self.still = {"v": self.rest, "p": self.rest}
         self.reached = 0.0  # part of the loads

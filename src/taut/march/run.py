@@ -19,7 +19,7 @@ from typing import Any, cast
 import numpy as np
 
 from taut.errors import StepError
-from taut.kernel.compile import CompiledStep, Workshop, workshop
+from taut.kernel.compile import MANY, CompiledStep, Workshop, workshop
 from taut.kernel.evaluate import Snapshot
 from taut.kernel.native import lanes as simd_lanes
 from taut.kernel.step_code import NOTES, PAR
@@ -269,7 +269,8 @@ class Run:
         self.store = np.zeros(shape)
         keeps = [[(self.plan.t0, self.keep)]] * count if keeps is None else keeps
         kinds = [(chart, keep[-1][1]) for chart, keep in zip(charts, keeps, strict=True)]
-        made = {kind: self.compiled(wide, *kind) for kind in set(kinds)}
+        asked = self._expected * shape[0]
+        made = {kind: self.compiled(wide, *kind, asked) for kind in set(kinds)}
         given = {kind: self._given(step) for kind, step in made.items()}
         work = sheets(shape[0], *made.values()) if len(made) == 1 else None
         for i, members in enumerate(self.filled.reshape(-1, wide).tolist()):
@@ -299,9 +300,15 @@ class Run:
         charted = threshold(self.system.n, len(self.keep)) if self.method.charted else -1.0
         return handed(step, self.values, self.plan, charted)
 
-    def compiled(self, lanes: int, chart, keep: tuple[int, ...]) -> CompiledStep:
-        """The run's own step, with these constraints kept."""
-        return self.shop.step(self.method, keep=keep, lanes=lanes, chart=chart)
+    @property
+    def _expected(self) -> int:
+        """Steps of a trajectory."""
+        return self.total
+
+    def compiled(self, lanes: int, chart, keep: tuple[int, ...], steps: int = 0) -> CompiledStep:
+        """The run's own step, with these constraints kept: for so many steps, or to go on."""
+        many = MANY if any(not group.step.draft for group in self.groups) else steps
+        return self.shop.step(self.method, keep=keep, lanes=lanes, chart=chart, steps=many)
 
     @property
     def _watched(self) -> bool:

@@ -45,7 +45,7 @@ class _Tied(Resting):
 
 def settled(here: Resting, q: np.ndarray) -> np.ndarray | None:
     """A stable balance downhill from one that is not; None if none was found."""
-    tied = _Tied(here.mechanism, here.mechanics, here.par)
+    tied = _Tied(here.mechanism, here.mechanics, here.par, here.t)
     sigma, aside = 0.0, True
     for _ in range(STEPS):
         lowest, motion = here.lowest(q)

@@ -14,10 +14,11 @@ from taut.errors import ConstraintError, ControlError, InputError, Interrupted, 
 from taut.fields.beam import Beam
 from taut.fields.beams import Beams
 from taut.fields.field import Field
+from taut.kernel.collecting import uncollected
 from taut.kernel.compile import workshop
 from taut.kernel.evaluate import Snapshot
 from taut.march import loop
-from taut.march.beam_steps import step_for
+from taut.march.beam_steps import beyond, step_for
 from taut.march.controlled import ControlledRun
 from taut.march.dense import States
 from taut.march.events import Watch, located, watched
@@ -192,7 +193,7 @@ def simulate(
     shop = workshop(model)
     begin = time.perf_counter()
     wait = f"compiling {chosen.label} for {model.n} coordinates, {model.c} constraints"
-    with waiting(progress, wait):
+    with waiting(progress, wait), uncollected():
         start = prepare(
             shop.mechanics, q0, v0, p0, plan.t0, values, project, hidden=chosen.keeps_hidden
         )
@@ -211,7 +212,7 @@ def simulate(
             again, duration=duration, every=every, laws=laws, events=events, progress=progress
         )
         return tuned(trial, whole, start.here, method, float(duration), tolerance)
-    with roomy(plan), waiting(progress, wait):
+    with roomy(plan), waiting(progress, wait), uncollected():
         run = _kind(chosen, channels)(model, shop, chosen, plan, values, start.keep)
         if isinstance(run, ControlledRun):
             run.controlled_by(channels)
@@ -258,8 +259,7 @@ def _watch(model: System, events: Any, here: Snapshot, values: np.ndarray) -> Wa
             )
     watch = Watch(model, found, np.zeros(len(found)))
     rows = here.rows()
-    first = watch.values(States(np.array([here.t]), rows.q, rows.v, rows.p), values)[0]
-    watch.signs = np.nan_to_num(np.sign(first))  # no sign yet where there is no value
+    watch.begin(States(np.array([here.t]), rows.q, rows.v, rows.p), values)
     return watch
 
 
@@ -343,7 +343,9 @@ def _went_on(run: Trajectory, plan: Plan, steps: np.ndarray, joint: int, progres
             work.controlled_by(list(channels), run.held)
         work.resume(run, steps, joint)
         if run.watch is not None:
-            work.watch = Watch(run.system, run.watch.events, run.watch.signs.copy())
+            work.watch = Watch(
+                run.system, run.watch.events, run.watch.signs.copy(), run.watch.heights.copy()
+            )
     wall, error = work.march(progress)
     more = work.trajectory(
         run.parameters, run.projected, run.wall_time + wall, run.compile_time, run.laws
@@ -396,11 +398,18 @@ def _explained(error: BaseException, partial: Trajectory, run: Run) -> BaseExcep
             "a step short enough to follow the motion past a singular configuration, where "
             "constraints nearly depend on each other and several branches meet"
         )
+    shorter, mechanism = "use a smaller step", partial.system.mechanism
+    limit = None if mechanism is None else beyond(mechanism, run.method, run.plan.step)
+    if limit is not None:
+        shorter += f", below {limit:.3g}: stiff springs and beams allow no more (m.stable_step()), "
+        shorter += 'or an implicit method such as "gauss-lobatto-4"'
+    elif partial.held is not None:
+        shorter += ", or controllers with smaller gains: what they say is held for a step"
     return StepError(
         partial.ended_early,
         expected=expected,
         received=f"method {run.method.label}, step {run.plan.step:g}",
-        remedy=f"use a smaller step{away}; error.partial holds the trajectory up to here",
+        remedy=f"{shorter}{away}; error.partial holds the trajectory up to here",
         t=t,
         index=index,
         partial=partial,

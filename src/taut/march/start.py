@@ -31,6 +31,7 @@ TOLERANCE = 1e-10  # of the scale of each constraint
 NOISE = 1e-14  # of the largest: not worth printing
 LISTED = 4  # constraints that are named
 NEIGHBOURS = 1e-3  # of the lengths around it: what the length of a free coordinate counts as
+NOTHING = 1e-12  # of them: no length of its own, but what forces or motions that vanish have left
 
 
 @dataclass(frozen=True)
@@ -92,8 +93,10 @@ def smallest_sizes(here: Snapshot, h: float) -> np.ndarray:
 
     Coordinates that occur in one constraint share their length: the largest of them, or, where they
     begin at zero, the radius of curvature of their constraints, or what the forces would move them
-    in a step if there were no constraints.  1e−7 of that counts, and more where constraints cannot
-    be evaluated as exactly as that, say a circle of radius 1 that touches the origin.
+    in a step if there were no constraints; and where all that is nothing beside the lengths of what
+    they are connected with (a point that is held at zero, forces in balance), a part of these.
+    1e−7 of that counts, and more where constraints cannot be evaluated as exactly as that, say a
+    circle of radius 1 that touches the origin.
     """
     mechanics, eps = here.mechanics, np.finfo(float).eps
     pairs = np.stack(mechanics.involved_pairs, axis=1)  # constraint, coordinate
@@ -110,8 +113,12 @@ def smallest_sizes(here: Snapshot, h: float) -> np.ndarray:
     length = np.maximum(shared(np.abs(here.q) + h * np.abs(here.v)), radius)
     if mechanics.n > LARGE:
         length = np.maximum(_connected(length, pairs, mechanics), _neighbouring(length, mechanics))
-    for i in np.flatnonzero(np.any(length == 0.0, axis=1)).tolist():
-        length[i] = np.where(length[i] > 0.0, length[i], shared(_pushed(here[i], h)[None])[0])
+    nothing = length == 0.0
+    for i in np.flatnonzero(np.any(nothing, axis=1)).tolist():
+        length[i] = np.where(nothing[i], shared(_pushed(here[i], h)[None])[0], length[i])
+    around = around_of(length, mechanics)
+    tiny = (length > 0.0) & (length < NOTHING * around)
+    length = np.where(tiny, NEIGHBOURS * around, length)
     largest = length.max(axis=1, keepdims=True)
     length = np.where(length > 0.0, length, np.where(largest > 0.0, largest, 1.0))
     length = np.where(np.isfinite(length), length, 1.0)
@@ -162,6 +169,14 @@ def _neighbouring(length: np.ndarray, mechanics: Mechanics) -> np.ndarray:
     found = np.zeros((len(length), count))
     np.maximum.at(found.T, label, length.T)
     return np.where(free, NEIGHBOURS * found[:, label], 0.0)
+
+
+def around_of(length: np.ndarray, mechanics: Mechanics) -> np.ndarray:
+    """The largest length of all that terms connect a coordinate with, shape (B, n)."""
+    label = mechanics.connected
+    found = np.zeros((len(length), label.max(initial=-1) + 1))
+    np.maximum.at(found.T, label, length.T)
+    return found[:, label]
 
 
 def _steepness(here: Snapshot) -> tuple[np.ndarray, np.ndarray]:

@@ -14,12 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import sympy as sp
 
 from taut.errors import FileError
+from taut.model.symbols import spread
 
 if TYPE_CHECKING:
     from taut.march.field_trajectory import FieldTrajectory
     from taut.march.trajectory import Trajectory
+
+LONGEST = 500  # nodes of an expression that is written down
 
 
 def to_xarray(run: Trajectory) -> Any:
@@ -59,11 +63,17 @@ def attributes(run: Trajectory) -> dict[str, Any]:
         "step": run.step,
         "every": run.every,
         "parameters": json.dumps(run.parameters),
-        system.form: str(system.energy_function)[:20_000],
-        "constraints": json.dumps([str(g) for g in system.constraints[:1000]]),
-        "forces": json.dumps([str(f) for f in system.forces[:1000]]),
+        system.form: _text(system.energy_function),
+        "constraints": json.dumps([_text(g) for g in system.constraints[:1000]]),
+        "forces": json.dumps([_text(f) for f in system.forces[:1000]]),
         "certificate": json.dumps(run.certificate.to_dict(), default=str),
     }
+
+
+def _text(expression: sp.Expr) -> str:
+    """An expression, or how long it would be: nobody reads pages, and to write them is slow."""
+    nodes = spread(expression)
+    return str(expression) if nodes <= LONGEST else f"an expression of {nodes} nodes"
 
 
 def save(run: Trajectory | FieldTrajectory, path: Path) -> Path:

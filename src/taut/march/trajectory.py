@@ -7,7 +7,7 @@ looked up by name when they are asked for, so that nothing here depends on them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -100,6 +100,10 @@ class Trajectory:
     tolerance: float | None = None
     interrupted: bool = False
     held: Held | None = field(default=None, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What it was made of; what follows from that is found again where it is asked for."""
+        return {x.name: getattr(self, x.name) for x in fields(self)}
 
     # ---- what follows from the states --------------------------------------------------------
 

@@ -14,7 +14,7 @@ from functools import cache
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
-from taut.errors import ModelError
+from taut.errors import ModelError, catalogue, close_to
 
 t = sp.Symbol("t", real=True)
 
@@ -70,7 +70,7 @@ def name_of(symbol: sp.Basic) -> str:
     )
 
 
-def scalar(given: object, where: str) -> sp.Expr:
+def scalar(given: object, where: str, remedy: str | None = None) -> sp.Expr:
     """`given` as a SymPy expression of finite real numbers; anything else is an error."""
     try:
         expr = sp.sympify(given)
@@ -79,6 +79,7 @@ def scalar(given: object, where: str) -> sp.Expr:
             f"{where} is not an expression",
             expected="a SymPy expression or a number",
             received=repr(given)[:80],
+            remedy=remedy,
         ) from error
     if not isinstance(expr, sp.Expr) or expr.is_Matrix or isinstance(expr, sp.Lambda):
         raise ModelError(
@@ -105,6 +106,41 @@ def distinct(*expressions: sp.Basic) -> list[sp.Basic]:
                 found[id(x)] = x
                 todo.append(x)
     return list(found.values())
+
+
+def spread(expression: sp.Basic) -> int:
+    """How many nodes an expression has if shared ones are written each time."""
+    sizes: dict[sp.Basic, int] = {}
+    todo = [expression]
+    while todo:
+        x = todo[-1]
+        fresh = [a for a in x.args if a not in sizes]
+        if fresh:
+            todo += fresh
+        else:
+            sizes[todo.pop()] = 1 + sum(sizes[a] for a in x.args)
+    return sizes[expression]
+
+
+def spelled(*expressions: sp.Basic) -> str:
+    """A text that is the same for the same expressions only; shared nodes are written once."""
+    numbers: dict[sp.Basic, int] = {}
+    lines: list[str] = []
+    todo = list(reversed(expressions))
+    while todo:
+        x = todo[-1]
+        fresh = [a for a in x.args if a not in numbers]
+        if fresh and x not in numbers:
+            todo += reversed(fresh)
+            continue
+        todo.pop()
+        if x in numbers:
+            continue
+        parts = " ".join(str(numbers[a]) for a in x.args)
+        lines.append(f"{x.func.__name__} {parts}" if x.args else sp.srepr(x))
+        numbers[x] = len(lines) - 1
+    roots = " ".join(str(numbers[x]) for x in expressions)
+    return "\n".join([*lines, roots])
 
 
 def free_symbols(*expressions: sp.Basic) -> set[sp.Symbol]:
@@ -191,7 +227,8 @@ class Vocabulary:
         if isinstance(expression, str):  # so that E and I are what they are here
             with suppress(sp.SympifyError, SyntaxError, TypeError, AttributeError):
                 expression = sp.sympify(expression, locals=dict(self._ours))
-        return scalar(expression, where)
+        names = ", ".join([*self._ours][:3])
+        return scalar(expression, where, f"names in a text are those of symbols, such as {names}")
 
     def read(self, expression: object, where: str) -> sp.Expr:
         """`expression` in our symbols; an unknown symbol or a non-number is an error."""
@@ -221,11 +258,14 @@ class Vocabulary:
                 table[symbol] = own
         unknown += [str(f) for f in expr.atoms(AppliedUndef)]
         if unknown:
+            first = min(unknown)
+            close = close_to(first, self._ours)
             raise ModelError(
                 f"{where} contains {', '.join(sorted(unknown))}, which the system does not know",
-                expected="only " + ", ".join(sorted(self._ours)),
+                expected=catalogue(first, sorted(self._ours), "only"),
                 received=str(expr)[:120],
-                remedy='add it to coordinates, or to parameters={"k": 2.0} (or ["k"]); '
+                remedy=(f"did you mean {close!r}? Else " if close else "")
+                + 'add it to coordinates, or to parameters={"k": 2.0} (or ["k"]); '
                 "velocities and momenta come from taut.velocities(q) and taut.momenta(q)",
             )
         return expr.xreplace(table) if table else expr

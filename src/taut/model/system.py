@@ -6,7 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from taut.model.symbols import (
     Vocabulary,
     momenta as momenta_of,
     name_of,
+    spelled,
     t,
     velocities as velocities_of,
 )
@@ -476,8 +477,9 @@ class System:
         if self.controls:
             digest.update(repr(sorted(self.controlled)).encode())
         for x in self.terms:
-            local = (x.kind, x.coordinates, x.rates, x.constants, x.expressions)
-            digest.update((_text(local) + " dissipates" * x.dissipates).encode())
+            symbols = len(x.coordinates), len(x.rates), len(x.constants)
+            digest.update(f"{x.kind}{symbols}{' dissipates' * x.dissipates}\n".encode())
+            digest.update(_text(*x.coordinates, *x.rates, *x.constants, *x.expressions).encode())
             digest.update(x.indices.tobytes())
             digest.update(x.values.tobytes())
         return digest.hexdigest()
@@ -590,8 +592,8 @@ class System:
         )
 
 
-# Terms of beams are long, and the same in all mechanisms; arguments have an order as they are.
-_text = lru_cache(maxsize=64)(partial(sp.srepr, order="none"))
+# Terms of beams are long, and the same in all mechanisms.
+_text = lru_cache(maxsize=64)(spelled)
 
 
 def _named(constraints: Sequence[Any] | Mapping[str, Any]) -> tuple[list[str], Sequence[Any]]:

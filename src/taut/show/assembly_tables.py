@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from taut.march.assemble import _owners
 from taut.march.parts import PartView
+from taut.march.redundant import owners, told
 from taut.march.trajectory import Trajectory
 from taut.model.controls import Control, is_control
 from taut.model.mechanism import Mechanism
@@ -19,6 +19,8 @@ from taut.show.page import Page
 from taut.text import counted
 
 MOST = 60  # rows of a table
+NOISE = 1e-9  # of a quaternion: what matrices that were put together leave of a zero
+LISTED = 6  # joints in a sentence
 LONG = 80  # letters of a law
 AXES = ("revolute", "cylindrical", "prismatic", "screw", "rolling", "planar")  # that have one axis
 KINDS = {"surface": "on a surface", "curve": "on a curve", "moved": "moved as told"}
@@ -47,13 +49,13 @@ def _freedom(run: Trajectory) -> str:
     system, mechanism = run.system, run.system.mechanism
     held = {row for joint in mechanism.joints.values() for row in joint.rows}
     joints = sum(name in held for name in system.constraint_names)
-    rigid, extra = system.c - joints, system.c - len(run.keep)
+    rigid, extra = system.c - joints, owners(system, run.keep)
     parts = [counted(system.n, "coordinate")]
     if rigid:
         parts.append(f"{rigid} constraints that keep bodies rigid")
     if joints:
         parts.append(f"{joints} of joints")
-    more = f", {extra} of them redundant" if extra else ""
+    more = f"; redundant: {told(system, extra, LISTED)}" if extra else ""
     free = counted(system.n - len(run.keep), "degree of freedom", "degrees of freedom")
     pull = f" Gravity is {_vector(mechanism.gravity)}." if np.any(mechanism.gravity) else ""
     return f"{free}: {', '.join(parts)}{more}.{pull}"
@@ -92,7 +94,8 @@ def _moving(velocity: np.ndarray) -> str:
 
 
 def _turned(quaternion: np.ndarray) -> str:
-    return "" if np.abs(quaternion[1:]).max() < 1e-12 else _vector(quaternion)
+    turned = np.where(np.abs(quaternion) < NOISE, 0.0, quaternion)
+    return _vector(turned) if turned[1:].any() else ""
 
 
 # ---- joints -------------------------------------------------------------------------------------
@@ -100,9 +103,7 @@ def _turned(quaternion: np.ndarray) -> str:
 
 def _joints(mechanism: Mechanism, run: Trajectory) -> tuple[list[str], list[list[str]]]:
     head = ["joint", "kind", "between", "at", "axis", "with", "takes away", "note"]
-    kept = set(run.keep)
-    dropped = [name for i, name in enumerate(run.system.constraint_names) if i not in kept]
-    extra = _owners(mechanism, dropped)
+    extra = owners(run.system, run.keep)
     return head, [_joint(mechanism, x, extra.get(x.name, 0)) for x in mechanism.joints.values()]
 
 
@@ -112,7 +113,7 @@ def _joint(mechanism: Mechanism, joint: Joint, extra: int) -> list[str]:
     if joint.kind == "universal":
         axis = f"{_vector(joint.triad['u'])} and {_vector(joint.triad['w'])}"
     own = joint.counter is not None or f"s_{joint.name}" in mechanism.parts
-    redundant = "" if not extra else f"redundant, {extra} of {len(joint.rows)}"
+    redundant = "" if not extra else f"redundant ({extra} of {len(joint.rows)})"
     return [
         joint.name,
         KINDS.get(joint.kind, joint.kind),

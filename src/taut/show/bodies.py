@@ -25,6 +25,7 @@ from taut.show.body_shapes import (
 )
 from taut.show.flexible import beams_of
 from taut.show.frames import part_of, rows_shown
+from taut.show.inks import inks_of, legend_of
 from taut.show.scene import Item, Scene, box_of
 from taut.show.view import members as members_of
 
@@ -59,7 +60,7 @@ def _member(
     points = [part for part in moving if part.shape is POINT]
     solids = [part for part in moving if part.shape is not POINT]
     named = len(moving) <= LABELS and member is None
-    inks = {part.name: _ink(k, len(moving), member) for k, part in enumerate(moving)}
+    inks = inks_of(moving, member)
     items = []
     if points:
         items.append(
@@ -76,11 +77,15 @@ def _member(
         )
     if solids:
         items.append(_solids(shapes, run, solids, named, inks, member))
+    if items and member is None:
+        items[0].data["legend"] = legend_of(moving, inks)
+        items[0].data["named"] = named and len(moving) <= len(style.COLOURS)
     items += beams_of(mechanism, run, member)
     items += _marks(mechanism, run, member)
     items += _links(mechanism, run, member)
     tips = [beam.tip for beam in mechanism.beams.values()]
-    inks |= {part.name: _ink(len(moving) + k, 0, member) for k, part in enumerate(tips)}
+    used = len(set(inks.values()))
+    inks |= {part.name: used + k if member is None else member for k, part in enumerate(tips)}
     trailing = [*moving, *tips]
     trailing = trailing if len(trailing) <= TRAILS else trailing[-1:]
     places = np.stack([PartView(run, x).position for x in trailing], axis=1)
@@ -93,11 +98,6 @@ def _member(
 def _node(part: Part) -> bool:
     """Whether it is a node of a beam, which is drawn as a whole."""
     return "beam" in part.looks
-
-
-def _ink(k: int, many: int, member: int | None) -> int:
-    """The number of a part's colour: its own where they are few, its trajectory's in a batch."""
-    return member if member is not None else k if many <= len(style.COLOURS) else 0
 
 
 def _solids(

@@ -21,7 +21,7 @@ from taut.show.errors import (
     draw_errors,
     over_time,
 )
-from taut.show.joint_forces import PEAK, USUAL, held_in, motions_in
+from taut.show.joint_forces import PEAK, USUAL, efforts_in, held_in, motions_in
 from taut.show.view import View, thinned
 from taut.show.words import formula, plain
 
@@ -78,11 +78,64 @@ def no_motions(view: View) -> InputError | None:
 
 def draw_motions(axes: Axes, view: View) -> None:
     """Angles and slides of joints since the start: those that move most, of a batch the first."""
+    every = [motions_in(run) for run in view.runs]
+    axes.set_ylabel("since the start")
+    _draw_named(axes, view, "angles and slides", every, len(every[0]))
+
+
+def no_forces(view: View) -> InputError | None:
+    """Something must push or pull."""
+    return _no_efforts(view, False, "forces", "springs, ropes, dampers or motors between places")
+
+
+def no_torques(view: View) -> InputError | None:
+    """Something must turn a hinge."""
+    return _no_efforts(view, True, "torques", "springs, dampers or motors in hinges")
+
+
+def _no_efforts(view: View, turning: bool, what: str, of: str) -> InputError | None:
+    if view.run.system.mechanism is not None and _acting(view, turning)[0]:
+        return None
+    return InputError(
+        f"the run has no {what} to draw",
+        expected=f"a mechanism with {of}, which do something",
+        remedy='run.plot("multipliers") draws forces in joints',
+    )
+
+
+def _acting(view: View, turning: bool) -> tuple[list[str], int]:
+    """Names of the forces of the first trajectory in which any acts, and how many there are."""
+    for run in view.runs:
+        found, left_out = efforts_in(run, turning)
+        if found:
+            return [name for name, _ in found], len(found) + left_out
+    return [], 0
+
+
+def draw_forces(axes: Axes, view: View) -> None:
+    """Forces of springs, ropes, dampers and motors: the largest, of a batch the first."""
+    _draw_efforts(axes, view, False, "springs, dampers, motors", "force")
+
+
+def draw_torques(axes: Axes, view: View) -> None:
+    """Torques in hinges: the largest, of a batch the first."""
+    _draw_efforts(axes, view, True, "torques in hinges", "torque")
+
+
+def _draw_efforts(axes: Axes, view: View, turning: bool, title: str, label: str) -> None:
+    names, many = _acting(view, turning)
+    axes.set_ylabel(label)
+    shown = names[: SERIES if len(view.runs) == 1 else 1]
+    found = [dict(efforts_in(run, turning, shown)[0]) for run in view.runs]
+    _draw_named(axes, view, title, [[(x, one[x]) for x in shown] for one in found], many)
+
+
+def _draw_named(axes: Axes, view: View, title: str, every: list[list[Any]], many: int) -> None:
+    """Curves by name: the first of each run, or of several runs that of the first name."""
     runs, drawn = view.runs, []
-    every = motions_in(runs[0])
-    names = [name for name, _ in every[: SERIES if len(runs) == 1 else 1]]
+    names = [name for name, _ in every[0][: SERIES if len(runs) == 1 else 1]]
     for k, run in enumerate(runs):
-        found = dict(every if k == 0 else motions_in(run))
+        found = dict(every[k])
         for i, name in enumerate(names):
             label = plain(name) if k == 0 else "_"
             look = {**style.look(k if len(runs) > 1 else i), "label": label}
@@ -91,9 +144,8 @@ def draw_motions(axes: Axes, view: View) -> None:
     style.calm(axes, *_range(drawn))
     over_time(axes, runs[0])
     axes.yaxis.set_major_locator(style.ticks(5))
-    axes.set_ylabel("since the start")
-    note = f"{len(names)} of {len(every)}" if len(names) < len(every) else ""
-    style.title(axes, "angles and slides", note)
+    note = f"{len(names)} of {many}" if len(names) < many else ""
+    style.title(axes, title, note)
     _key(axes, bool(note))
 
 

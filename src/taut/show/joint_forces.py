@@ -1,13 +1,16 @@
-"""What joints of a mechanism do and hold: angles, slides, forces and torques, by name."""
+"""What joints of a mechanism do and hold, and what springs and motors do, by name."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 
+from taut.march.force_parts import ActingView
 from taut.march.parts import JointView
 from taut.march.trajectory import Trajectory
+from taut.model.mechanism.forces import Acting
 from taut.model.mechanism.words import motions
 from taut.show.frames import part_of, shown_of
 
@@ -15,6 +18,7 @@ NUMBERS = 150_000  # multipliers that are solved for, each time for some states
 STATES = (100, 4000)  # of them, at least and at most
 USUAL, PEAK = 0.95, 6.0  # of the states, and times what is usual in them: a peak
 LARGE, FEW = 200, 8  # constraints, from which on so few joints are looked at
+ASKED, LOOKS = 40, 200  # forces that are followed; of more, those that do most at so many states
 NOTHING = 1e-11  # of the largest force, times the size of the mechanism: a torque that is rounding
 
 
@@ -74,6 +78,34 @@ def motions_in(run: Trajectory) -> list[tuple[str, np.ndarray]]:
             name = joint.name if len(kinds) == 1 else f"{joint.name}, {kind}"
             found.append((name, getattr(JointView(run, joint), kind)))
     return sorted(found, key=lambda x: -np.ptp(np.nan_to_num(x[1])))
+
+
+def efforts_in(
+    run: Trajectory, turning: bool, names: Collection[str] = ()
+) -> tuple[list[tuple[str, np.ndarray]], int]:
+    """Springs, ropes, dampers and motors, or those in hinges, by name: the force or torque of each.
+
+    Of `names`, or of those that do something, the largest first; with them how many are left out.
+    What makes the length, the slide or the angle grow is positive: a spring that is stretched
+    pulls with less than zero.
+    """
+    every = [x for x in run.system.mechanism.forces.values() if isinstance(x, Acting)]
+    forces = [x for x in every if (x.measure.kind == "angle") == turning]
+    if names:
+        return [(x.name, ActingView(run, x).effort) for x in forces if x.name in names], 0
+    left_out = max(len(forces) - ASKED, 0)
+    if left_out:
+        rows = np.unique(np.linspace(0, max(shown_of(run), 1) - 1, LOOKS).astype(int))
+        some = part_of(run, rows)
+        sizes = [_largest(ActingView(some, x).effort) for x in forces]
+        forces = [forces[k] for k in np.argsort(sizes, kind="stable")[::-1][:ASKED]]
+    found = [(x.name, ActingView(run, x).effort) for x in forces]
+    found = [x for x in found if _largest(x[1]) > 0.0]
+    return sorted(found, key=lambda x: -_largest(x[1])), left_out
+
+
+def _largest(values: np.ndarray) -> float:
+    return float(np.nanmax(np.abs(values), initial=0.0))
 
 
 def _few_states(run: Trajectory) -> Trajectory:

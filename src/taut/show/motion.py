@@ -16,7 +16,7 @@ from taut.show.curves import law_changes
 from taut.show.errors import all_steps, blocks, drift_line
 from taut.show.frames import part_of, rows_shown, shown_of
 from taut.show.geometry import down_of, drawing_of, points_of
-from taut.show.joint_forces import PEAK, USUAL, held_in, motions_in
+from taut.show.joint_forces import PEAK, USUAL, efforts_in, held_in, motions_in
 from taut.show.scene import Chooser, Item, Panel, Scene, box_of
 from taut.show.view import members as members_of
 
@@ -168,8 +168,10 @@ def panels_of(run: Trajectory, drawn: bool = True, members: Any = MEMBERS) -> li
         found.append(_residuals(runs))
     if run.batch is None:
         found += _laws(run)
+        if system.mechanism is not None:
+            found += [*_turning(run), *_acting(run)]
         if system.mechanism is not None and system.c:
-            found += [*_turning(run), *_joints(run)]
+            found += _joints(run)
         elif 0 < system.c <= LARGE:
             found.append(_multipliers(run))
     ends = [shown_of(one) for one in runs]
@@ -262,6 +264,20 @@ def _turning(run: Trajectory) -> list[Panel]:
     note = f"{CURVES} of {len(moved)}, those that move most" if len(moved) > CURVES else ""
     label = "since the start"
     return [Panel("angles and slides", label, run.t, moved[:CURVES], note=note)] if moved else []
+
+
+def _acting(run: Trajectory) -> list[Panel]:
+    """Forces, and torques, of springs, ropes, dampers and motors."""
+    found = []
+    for title, label, turning in (("forces of", "F", False), ("torques of", "T", True)):
+        group, left_out = efforts_in(run, turning)
+        note = "what makes lengths, slides and angles grow is positive"
+        if len(group) > CURVES or left_out:
+            note = f"the largest {min(len(group), CURVES)} of {len(group) + left_out}; {note}"
+        if group:
+            heading = f"{title} springs, dampers, motors"
+            found.append(Panel(heading, label, run.t, group[:CURVES], note=note))
+    return found
 
 
 def _joints(run: Trajectory) -> list[Panel | Chooser]:

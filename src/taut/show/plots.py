@@ -20,6 +20,8 @@ PANELS = {
     "path": Panel(paths.draw, paths.absent, SQUARE, paths.in_space),
     "coordinates": Panel(curves.draw_coordinates),
     "joints": Panel(curves.draw_motions, curves.no_motions),
+    "forces": Panel(curves.draw_forces, curves.no_forces),
+    "torques": Panel(curves.draw_torques, curves.no_torques),
     "controls": Panel(curves.draw_controls, curves.no_controls),
     "energy": Panel(curves.draw_energy, curves.no_energy),
     "balance": Panel(curves.draw_balance, curves.no_work),
@@ -105,7 +107,11 @@ def _overview(view: View) -> list[Tile]:
     if drawn is None:
         return [Tile(replace(PANELS["coordinates"], shape=SQUARE), view), *kept]
     if system.mechanism is not None:  # directors mean little to the eye
-        return [Tile(PANELS["path"], view), *present(PANELS, ("joints",), view), *kept]
+        return [
+            Tile(PANELS["path"], view),
+            *present(PANELS, ("joints", "forces", "torques"), view),
+            *kept,
+        ]
     rest = [s for i, s in enumerate(system.coordinates) if i not in drawn.columns or drawn.straight]
     others = [Tile(PANELS["coordinates"], replace(view, of=rest))] if rest else []
     return [Tile(PANELS["path"], view), *kept, *others]

@@ -259,9 +259,12 @@ def settled(size: np.ndarray, reach: float, failed: bool) -> int:
         return many
     if reach == 0.0 and not failed:  # what began at rest may well move
         return many
-    begun = float(np.max(size[: max(many // 50, 8)]))  # before it grew, as far as one can tell
+    begun = float(
+        np.max(size[: min(max(many // 50, 8), many)])
+    )  # before it grew, as far as one can tell
     usual = max(reach, min(begun, 1e4 * reach)) if reach > 0 else begun or usual
-    return max(int(np.flatnonzero(size[:many] > SHOWN * usual)[0]), 1)
+    gone = np.flatnonzero(size[:many] > SHOWN * usual)
+    return max(int(gone[0]), 1) if len(gone) else many  # a few states may be all growth
 
 
 def told(t: np.ndarray, finite: int, shown: int, frames: int) -> list[str]:

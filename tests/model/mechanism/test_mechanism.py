@@ -220,7 +220,7 @@ class TestRefused:
             ({"mass": "heavy"}, "not a number"),
             ({"inertia": (0.1, 0.1, 0.5)}, "not that of a body"),
             ({"inertia": (-0.1, 0.1, 0.1)}, "not that of a body"),
-            ({"inertia": (0, 0, 0)}, "not that of a body"),
+            ({"inertia": (0, 0, 0)}, "the inertia of body b is zero"),
             ({"inertia": (1, 2)}, "inertia of body b cannot be used"),
             ({"inertia": [[1, 2, 0], [0, 1, 0], [0, 0, 1]]}, "not symmetric"),
             ({"inertia": (1, 1, float("nan"))}, "cannot be used"),

@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+import re
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ import sympy as sp
 import taut
 from taut.errors import ELSEWHERE
 from taut.files.schema import VERBS
+from taut.model.mechanism.named import MEANT
+from taut.model.mechanism.record import CALLED
 
 BAR = {"mass": 1.0, "inertia": (0.1, 0.1, 0.02)}
 
@@ -92,6 +95,53 @@ class TestCalls:
         assert list(m.record) == [*before, "later"]
 
 
+class TestArgumentsElsewhere:
+    @pytest.mark.parametrize(
+        ("verb", "options", "said"),
+        [
+            (
+                "body",
+                {"mass": 1, "inertia": (1, 1, 1), "position": (0, 0, 0)},
+                "position is called at",
+            ),
+            (
+                "body",
+                {**BAR, "at": (0, 0, 0), "omega": (0, 0, 1)},
+                "omega is called angular_velocity",
+            ),
+            ("point", {"mass": 1, "pos": (0, 0, 0)}, "pos is called at"),
+            ("spring", {"k": 3}, "k is called stiffness"),
+            ("revolute", {"at": (0, 0, 0), "direction": (0, 0, 1)}, "direction is called axis"),
+            ("planar", {"at": (0, 0, 0), "direction": (0, 0, 1)}, "direction is called normal"),
+        ],
+    )
+    def test_they_are_told_by_their_own_names(self, verb, options, said):
+        m = made()
+        sides = ("arm", "cart") if verb in ("spring", "revolute", "planar") else ("new",)
+        with pytest.raises(taut.InputError, match=f"{said} here") as caught:
+            getattr(m, verb)(*sides, **options)
+        assert "has no argument" in caught.value.what
+
+    def test_none_of_them_is_an_argument_that_would_do(self):
+        """Where a verb takes one, it is its own."""
+        for verb in verbs():
+            names = set(inspect.signature(getattr(taut.Mechanism, verb)).parameters)
+            for word, meant in CALLED.items():
+                assert not (word in names and set(meant) & names), (verb, word)
+
+    def test_looks_are_looks(self):
+        with pytest.raises(taut.UnknownName, match="did you mean 'colour'"):
+            made().body("b", **BAR, at=(0, 0, 0), color="red")
+
+
+@pytest.mark.parametrize("nothing", [(0, 0, 0), np.zeros((3, 3))])
+def test_a_body_without_inertia_is_a_point(nothing):
+    with pytest.raises(taut.ModelError, match=r"the inertia of body b is zero\n") as caught:
+        made().body("b", mass=1, inertia=nothing, at=(0, 0, 0))
+    assert "m.point(…)" in caught.value.remedy
+    assert "thin rod has (J, J, 0)" in caught.value.remedy
+
+
 class TestNamesElsewhere:
     def test_attributes(self):
         m = made()
@@ -103,6 +153,36 @@ class TestNamesElsewhere:
         with pytest.raises(taut.UnknownVerb, match="did you mean 'spherical'"):
             m.sphericl  # noqa: B018
         assert list(copy.deepcopy(m).joints) == ["hinge", "rail"]
+
+    @pytest.mark.parametrize(
+        ("word", "remedy"),
+        [
+            ("part", 'm["name"] is one, m.parts are all'), ("joint", "m.joints are all"),
+            ("bodies", "m.parts"), ("constraint", "m.on_surface"), ("load", "m.force"),
+            ("simulate", "taut.simulate(m, duration"), ("position", 'run["name"].position'),
+            ("partz", "did you mean 'parts'?"), ("joins", "did you mean 'joints'?"),
+        ],
+    )  # fmt: skip
+    def test_what_is_close_to_a_word_of_another_meaning(self, word, remedy):
+        with pytest.raises(taut.UnknownVerb) as caught:
+            getattr(made(), word)
+        assert remedy in caught.value.remedy
+        assert caught.value.expected.endswith("in all)")
+
+    def test_what_is_meant_is_no_verb_and_leads_to_verbs(self):
+        known = {*dir(taut.Mechanism), *vars(taut.Mechanism())}
+        assert not known & MEANT.keys()
+        for text in MEANT.values():
+            assert set(re.findall(r"\bm\.(\w+)", text)) <= known
+
+    def test_an_unknown_coordinate_is_shown_with_those_that_are_like_it(self):
+        m = made()
+        m.body("third", mass=1, inertia=(1, 1, 1), at=(0, 0, 9))
+        with pytest.raises(taut.UnknownName) as caught:
+            m.force("arm", (sp.Symbol("angel_hinge"), 0, 0), name="drag")
+        assert caught.value.what == "there is no coordinate called 'angel_hinge' in drag"
+        assert caught.value.expected.startswith("one of angle_hinge, angle_hinge_dot, ")
+        assert caught.value.remedy == "did you mean 'angle_hinge'?"
 
     def test_they_lead_to_what_there_is(self):
         """And none of them is a word of ours for the same kind of thing."""

@@ -41,7 +41,7 @@ def equilibrium(
     Parameters
     ----------
     beam : Beam, Beams, a list of beams, or a Mechanism
-        A mechanism alone, as its own ``m.equilibrium()``: all else is for beams.
+        A mechanism with `loads_at` alone, as its own ``m.equilibrium()``: all else is for beams.
     loads_at : float
         The time at which loads and moved ends are taken.
     steps : int, optional
@@ -73,13 +73,13 @@ def equilibrium(
     True
     """
     if isinstance(beam, Mechanism):
-        if (loads_at, steps, arc_length, start, tolerance) != (0.0, None, False, None, TOLERANCE):
+        if (steps, arc_length, start, tolerance) != (None, False, None, TOLERANCE):
             raise InputError(
                 "a mechanism has no path of loads",
-                expected="taut.equilibrium(mechanism) and nothing else",
+                expected="taut.equilibrium(mechanism, loads_at=…) and nothing else",
                 remedy="m.equilibrium(q0=…, stable=…) says where to begin, and what will do",
             )
-        return beam.equilibrium()
+        return beam.equilibrium(time=loads_at)
     mesh = as_mesh(beam)
     time = number("the time of the loads", loads_at)
     most = _count(steps)

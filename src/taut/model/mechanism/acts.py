@@ -10,11 +10,20 @@ import sympy as sp
 from taut.errors import ModelError, number
 from taut.model.controls import Channel, control_of, is_control
 from taut.model.mechanism import forces
-from taut.model.mechanism.forces import LENGTH, RATE, Acting, Load, Measure, Potential
+from taut.model.mechanism.forces import (
+    LENGTH,
+    RATE,
+    REST,
+    STIFFNESS,
+    Acting,
+    Load,
+    Measure,
+    Potential,
+)
 from taut.model.mechanism.parts import Part, vector
 from taut.model.mechanism.record import recorded
 from taut.model.mechanism.relations import Relations
-from taut.model.mechanism.shapes import POINT
+from taut.model.mechanism.shapes import POINT, inner
 from taut.model.mechanism.words import SLIDING, TURNING, joint_words
 from taut.model.symbols import scalar, t
 
@@ -79,11 +88,12 @@ class Acts(Relations):
         apart = float(np.linalg.norm(at[0] - at[1]))
         rest = apart if length is None else _not_negative(f"the length of {name}", length)
         _not_negative(f"the stiffness of {name}", stiffness)
-        k, s0 = sp.symbols("k s0", real=True)
-        energy = k * sp.Max(0, LENGTH - s0) ** 2 / 2
+        energy = STIFFNESS * sp.Max(0, LENGTH - REST) ** 2 / 2
         measure = self._length(name, a, b, at)
         values = (float(stiffness), rest)
-        return self._acting(Acting(name, measure, energy, None, (k, s0), values, "line", at))
+        return self._acting(
+            Acting(name, measure, energy, None, (STIFFNESS, REST), values, "line", at)
+        )
 
     @recorded
     def damper(self, *sides: Any, damping: float, ends: Any = None) -> Acting:
@@ -224,7 +234,7 @@ class Acts(Relations):
         elif channel is not None:
             (given,) = channel.symbols
         elif (read := scalar(drive, f"the drive of {name}")).is_number:
-            given, values = sp.Symbol("F", real=True), (float(read),)
+            (given,), values = inner("F"), (float(read),)
             constants = (given,)
         else:
             own = dict(zip(joint_words(kind, held.name), (LENGTH, RATE), strict=True))

@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -200,6 +201,15 @@ def _frame(given: Sequence[Vector]) -> Frame:
 _WRITTEN: dict[tuple, Written] = {}  # the same in all mechanisms
 
 
+def _written(
+    key: tuple, a: Part, b: Part, mounts: tuple[Mount, Mount], full: bool, dissipates: bool
+) -> Written:
+    if key not in _WRITTEN:
+        edge = _Edge(a, b, mounts, full)
+        _WRITTEN[key] = edge.viscous() if dissipates else edge.elastic()
+    return _WRITTEN[key]
+
+
 def pieces(
     a: Part, b: Part, mounts: tuple[Mount, Mount], spacing: float, reference: np.ndarray,
     stiffness: np.ndarray, damping: float,
@@ -212,13 +222,7 @@ def pieces(
 
     def made(kind: Kind, what: str, values: list[float], dissipates: bool) -> Piece:
         key = (what, mounts[0].key, mounts[1].key, full)
-
-        def write() -> Written:
-            if key not in _WRITTEN:
-                edge = _Edge(a, b, mounts, full)
-                _WRITTEN[key] = edge.viscous() if dissipates else edge.elastic()
-            return _WRITTEN[key]
-
+        write = partial(_written, key, a, b, mounts, full, dissipates)
         return Piece(kind, key, write, indices, values, (), dissipates)
 
     found = [made("lagrangian", "beam", values, False)]

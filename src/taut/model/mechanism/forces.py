@@ -22,13 +22,14 @@ import sympy as sp
 from taut.model.controls import Channel
 from taut.model.mechanism.library import Piece, Written
 from taut.model.mechanism.parts import Part, ground
-from taut.model.mechanism.shapes import Side, Vector, dot, minus
+from taut.model.mechanism.shapes import Side, Vector, dot, inner, minus
 from taut.model.symbols import t
 
 if TYPE_CHECKING:
     from taut.model.mechanism.joints import Joint
 
 LENGTH, RATE = sp.symbols("length rate", real=True)
+STIFFNESS, REST, DAMPING = inner("k", "s0", "c")
 _text = lru_cache(maxsize=256)(sp.srepr)  # springs are many and their laws few
 
 
@@ -207,7 +208,8 @@ class Load:
     def _written(self, numbers: bool) -> Written:
         side = Side(self.part.shape, "a")
         place = None if self.torque else side.place()
-        own: Vector = sp.symbols("F1 F2 F3", real=True)
+        one, two, three = inner("F1", "F2", "F3")
+        own: Vector = one, two, three
         force = own if numbers else self._local(side)
         if self.follower:
             axes = [side.vector() for _ in range(3)]
@@ -267,7 +269,7 @@ def spring(
     stiffness: Any, rest: Any, damping: Any
 ) -> tuple[sp.Expr | None, sp.Expr | None, Sequence]:
     """U = ½ k (s − s₀)² and F = c ṡ, with their constants and values."""
-    k, s0, c = sp.symbols("k s0 c", real=True)
+    k, s0, c = STIFFNESS, REST, DAMPING
     energy = None if stiffness == 0 else k * (LENGTH - s0) ** 2 / 2
     if energy is not None and rest == 0:  # no square root that has no slope at zero
         energy = k * LENGTH**2 / 2

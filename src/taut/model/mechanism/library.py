@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from taut.model.mechanism.shapes import INNER
 from taut.model.symbols import free_symbols
 from taut.model.terms import Kind, Term
 
@@ -101,9 +102,19 @@ class Library:
         key = (piece.kind, piece.key)
         if key not in self.entries:
             q, v, constants, rows = map(tuple, piece.write())
-            self.entries[key] = Entry(piece.kind, q, v, constants, rows, piece.dissipates)
+            # A control may be called m or mu, too.
+            own = {x: _renamed(x) for x in constants}
+            rows = tuple(e.xreplace(own) for e in rows)
+            self.entries[key] = Entry(piece.kind, q, v, tuple(own.values()), rows, piece.dissipates)
         return self.entries[key]
 
     def terms(self) -> list[Term]:
         """All of them."""
         return [entry.term() for entry in self.entries.values()]
+
+
+def _renamed(constant: sp.Symbol) -> sp.Symbol:
+    """The same under a name that nothing of a user has."""
+    if constant.name.endswith(INNER):
+        return constant
+    return sp.Symbol(constant.name + INNER, **constant._assumptions_orig)

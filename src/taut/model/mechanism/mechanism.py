@@ -10,14 +10,19 @@ import numpy as np
 import sympy as sp
 
 from taut.errors import ModelError, Uncontrolled, number
+from taut.model.controls import Channel
 from taut.model.mechanism import looks as seen, parts
 from taut.model.mechanism.beams import Flexible
+from taut.model.mechanism.copies import copied
+from taut.model.mechanism.forces import LENGTH, RATE
 from taut.model.mechanism.frames import Marked
 from taut.model.mechanism.joints import Joint
 from taut.model.mechanism.library import Library, Piece, Written
 from taut.model.mechanism.parts import Part, direction
 from taut.model.mechanism.record import recorded
 from taut.model.mechanism.shapes import BODY, NUMBER, PLATE, POINT, ROD, Shape, Side, dot
+from taut.model.mechanism.words import DOT
+from taut.model.symbols import t
 from taut.model.system import System
 from taut.text import counted
 
@@ -187,9 +192,24 @@ class Mechanism(Flexible, Marked):
         names = [x for part in self.parts.values() for x in part.shape.names(part.name)]
         acting = (getattr(force, "channel", None) for force in self.forces.values())
         channels = [channel for channel in acting if channel is not None]
+        if channels:
+            self._check_controls(channels)
         system = System.from_terms(names, library.terms(), controls=channels or None)
-        system.mechanism = self
+        system.mechanism = self.copy()  # runs are seen through it, whatever becomes of this one
+        system.mechanism._sealed = True
+        system.mechanism.gravity.flags.writeable = False
         return system
+
+    def _check_controls(self, channels: list[Channel]) -> None:
+        """What controllers say is known by the name of the force: nothing else may have it."""
+        taken = {*self.numbers, *(x + DOT for x in self.numbers), LENGTH.name, RATE.name, t.name}
+        for channel in channels:
+            for name in taken.intersection(channel.parameters):
+                raise ModelError(
+                    f"a controller cannot be called {name}",
+                    expected="a name that no coordinate, rate or measure of the mechanism has",
+                    remedy="choose another name for the force",
+                )
 
     def _check_parts(self) -> None:
         if not self.parts:
@@ -214,6 +234,14 @@ class Mechanism(Flexible, Marked):
         indices = [part.indices for part in alike]
         library.add_all(Piece("lagrangian", shape.name, write, indices, constants))
 
+    def copy(self) -> Mechanism:
+        """A mechanism of its own with the same parts, joints and forces, known by their names."""
+        made = copied(self)
+        made._sealed = False
+        return made
+
+    __copy__ = copy
+
     def start(self) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates and velocities at the start."""
         self._check_parts()
@@ -221,37 +249,44 @@ class Mechanism(Flexible, Marked):
 
     # ---- as a whole --------------------------------------------------------------------------
 
-    def assemble(self, q0: Any = None, v0: Any = None) -> Any:
+    def assemble(self, q0: Any = None, v0: Any = None, *, time: float = 0.0) -> Any:
         """A consistent configuration near this one, and what is free and what is redundant in it.
 
         Parameters
         ----------
         q0, v0 : array_like, optional
-            Rough coordinates and velocities; those that the parts were given if left out.
+            Rough coordinates and velocities, or an `Assembly`; those that the parts were given if
+            left out.
+        time : float
+            At which drives, and other joints that change with time, are taken.
 
         Returns
         -------
         Assembly
             Prints as a table; ``.q`` and ``.v`` are a start for `taut.simulate`.
         """
-        return _from_march("assemble")(self, q0, v0)
+        return _from_march("assemble")(self, q0, v0, time)
 
-    def equilibrium(self, q0: Any = None, *, stable: bool = True) -> Any:
+    def equilibrium(self, q0: Any = None, *, stable: bool = True, time: float = 0.0) -> Any:
         """Where all forces are in balance, found downhill from here.
 
         Parameters
         ----------
         q0 : array_like, optional
-            Where to begin; where the parts are if left out.
+            Where to begin, or an `Assembly`; where the parts are if left out.
         stable : bool
             Go on from a balance that is not stable, along the motion that grows fastest, as long as
             all forces have a potential.  With False the first balance will do: that of a column
             that is about to buckle, or of an inverted pendulum to be controlled.
+        time : float
+            At which motors, loads and drives that change with time are taken: they are held as they
+            are then.  The result says so.
 
         Returns
         -------
         Assembly
-            ``.q`` is where; ``.stable`` tells whether no small motion grows.
+            ``.q`` is where; ``.stable`` tells whether no small motion grows, ``.modes()`` gives
+            small motions about it.
 
         Notes
         -----
@@ -259,17 +294,26 @@ class Mechanism(Flexible, Marked):
         `taut.Uncontrolled` names them.
         """
         self._warn_of_controllers("an equilibrium")
-        return _from_march("rest")(self, q0, stable)
+        return _from_march("rest")(self, q0, stable, time)
 
-    def modes(self, at: Any = None, count: int = 10) -> Any:
+    def modes(self, at: Any = None, count: int = 10, *, time: float | None = None) -> Any:
         """Frequencies and shapes of small motions about a rest (which is looked for if not given).
 
         With dampers, and other forces of coordinates and velocities, also how fast they decay or
         grow.  Controllers that are Python functions are taken to say zero; a warning
         `taut.Uncontrolled` names them.
+
+        Parameters
+        ----------
+        at : Assembly or (n,) array_like, optional
+            What `equilibrium` or `assemble` returned, or coordinates.
+        count : int
+            How many, the slowest first.
+        time : float, optional
+            At which what changes with time is taken; that of `at`, or zero.
         """
         self._warn_of_controllers("modes")
-        return _from_march("mechanism_modes", "mechanism_modes")(self, at, count)
+        return _from_march("mechanism_modes", "mechanism_modes")(self, at, count, time)
 
     def _warn_of_controllers(self, what: str) -> None:
         """Say which forces are left out, because a function cannot be looked into."""
@@ -285,7 +329,10 @@ class Mechanism(Flexible, Marked):
             )
 
     def stable_step(self) -> float:
-        """The largest stable step of RATTLE that its beams allow; infinite without beams."""
+        """The largest stable step of RATTLE that beams and springs allow; infinite without them.
+
+        At the start, and as if joints were not there: they only slow motions down.
+        """
         return _from_march("longest_step", "beam_steps")(self)
 
     def __repr__(self) -> str:

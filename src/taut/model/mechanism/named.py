@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,12 +13,25 @@ from taut.model.mechanism.joints import Joint
 from taut.model.mechanism.library import Piece
 from taut.model.mechanism.parts import Part, direction, vector
 from taut.model.mechanism.record import Told
-from taut.model.mechanism.shapes import GROUND
+from taut.model.mechanism.shapes import GROUND, INNER
 
 if TYPE_CHECKING:
     from taut.model.mechanism.beams import BeamPart
     from taut.model.mechanism.frames import Frame
 
+# What is no verb, but close to one that means something else.
+MEANT = {
+    "part": 'm.point(…), m.body(…) and m.beam(…) make parts; m["name"] is one, m.parts are all',
+    "joint": "m.revolute(…), m.spherical(…), m.prismatic(…), … make joints; m.joints are all",
+    "bodies": "m.parts are all of them",
+    "constraint": "m.rod(…), m.revolute(…), m.on_surface(…), … hold parts; m.joints are all",
+    "constraints": "m.joints are all of them",
+    "load": "m.force(…) and m.torque(…) make loads; m.forces are all that acts",
+    "simulate": "taut.simulate(m, duration=…, step=…)",
+    "run": "taut.simulate(m, duration=…, step=…)",
+    "save": "taut.Model(m).save(file)",
+    "position": 'm["name"].position, at the start; run["name"].position along a run',
+}
 PULLING = ("spring", "rope", "central")
 
 
@@ -38,14 +52,15 @@ class Named:
         self.numbers: dict[str, int] = {}  # of coordinates, by their names
         self.record: dict[str, Told] = {}  # by name, in order
         self._telling = False
+        self._sealed = False  # what a system was made of stays as it was
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
             if name.startswith("_"):
                 raise AttributeError(name)
-            known = {x for x in dir(type(self)) if not x.startswith("_")}
-            raise UnknownVerb("verb of a mechanism", name, known)
+            known = {x for x in (*dir(type(self)), *self.__dict__) if not x.startswith("_")}
+            raise UnknownVerb("verb of a mechanism", name, known, MEANT.get(name))
 
     def __getitem__(self, name: str) -> Any:
         groups = (self.parts, self.ends, self.beams, self.joints, self.forces, self.frames)
@@ -61,6 +76,8 @@ class Named:
     def _new(self, name: Any) -> str:
         if not isinstance(name, str) or not name.strip():
             raise ModelError("a part needs a name", expected="a string", received=repr(name))
+        if name.endswith(INNER):
+            raise ModelError(f"{name!r} is no name", expected=f"one that does not end in {INNER}")
         groups = (self.parts, self.ends, self.beams, self.joints, self.forces, self.frames)
         if name == "ground" or any(name in group for group in groups):
             raise ModelError(
@@ -142,14 +159,16 @@ class Named:
 
     def _at(self, kind: str, sides: Any, at: Any, axis: Any, across: Any = None) -> Joint:
         name, a, b = self._sides(kind, sides)
-        place = vector(f"the place of {name}", at)
+        # One for both, or for each its own: parts that are not in place yet are brought together.
+        apart = not isinstance(at, str) and np.shape(at) == (2, 3)
+        places = [vector(f"the place of {name}", x) for x in (at if apart else (at, at))]
         what = joints.KINDS[kind]
         held = {}
         if axis is not None:
             held = joints.triad(direction(f"the axis of {name}", axis), across)
         first = {x: held[x] for x in what.first}
         second = {x: held[x] for x in what.second}
-        return self._joined(name, kind, a, b, np.array([place, place]), first, second, [], held)
+        return self._joined(name, kind, a, b, np.array(places), first, second, [], held)
 
     def _joined(self, name, kind, a, b, at, first, second, own, held=None) -> Joint:
         what = f"joint {name}"
@@ -164,7 +183,7 @@ class Named:
             raise ModelError(f"{name} holds the ground to itself")
         rows = joints.numbered(name, len(joints.written(kind, a, b)[3]))
         key, indices = (kind, a.shape.name, b.shape.name), [*a.indices, *b.indices]
-        piece = Piece("constraint", key, lambda: joints.written(kind, a, b), indices, values, rows)
+        piece = Piece("constraint", key, partial(joints.written, kind, a, b), indices, values, rows)
         return self._kept(Joint(name, kind, a, b, at, [piece], held or {}))
 
     def _kept(self, joint: Joint) -> Joint:

@@ -291,6 +291,14 @@ def principal(where: str, given: Any) -> tuple[np.ndarray, np.ndarray]:
             found = np.diagonal(found).copy()
     largest = float(found.max())
     extents = found.sum() / 2 - found
+    if not found.any():
+        raise ModelError(
+            f"{what} is zero",
+            expected="three moments of which two at least are positive",
+            received=f"principal moments {found.tolist()}",
+            remedy="m.point(…) is a mass without extent; a thin rod has (J, J, 0), a plate "
+            "J₁ + J₂ = J₃",
+        )
     if not largest > 0 or extents.min() < -1e-9 * largest or found.min() < -1e-12 * largest:
         raise ModelError(
             f"{what} is not that of a body",

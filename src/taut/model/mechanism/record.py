@@ -8,9 +8,21 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypeVar, cast
 
-from taut.errors import InputError, close_to
+from taut.errors import InputError, ModelError, close_to
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
+
+
+# What others call arguments, and what they are called here.
+CALLED = {
+    "position": ("at",), "pos": ("at",), "location": ("at",), "origin": ("at",), "center": ("at",),
+    "centre": ("at",), "point": ("at",), "com": ("at",), "place": ("at",),
+    "orientation": ("rotation",), "quaternion": ("rotation",), "rot": ("rotation",),
+    "omega": ("angular_velocity",), "spin": ("angular_velocity",), "vel": ("velocity",),
+    "k": ("stiffness",), "c": ("damping",), "rest_length": ("length",), "l0": ("length",),
+    "color": ("colour",), "moments": ("inertia",), "moi": ("inertia",), "m": ("mass",),
+    "direction": ("axis", "normal", "along"), "torque": ("drive",),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -41,6 +53,12 @@ def recorded(verb: Verb) -> Verb:
 
     @wraps(verb)
     def told(mechanism: Any, *given: Any, **options: Any) -> Any:
+        if mechanism._sealed:
+            raise ModelError(
+                f"m.{verb.__name__} would change what a system was made of",
+                expected="the mechanism itself, or a copy",
+                remedy="m = system.mechanism.copy()",
+            )
         given, options = _named(mechanism, signature, given, options)
         _check_call(verb.__name__, signature, given, options)
         outermost, mechanism._telling = not mechanism._telling, True
@@ -95,13 +113,16 @@ def _check_call(verb: str, signature: inspect.Signature, given: tuple, options: 
         if x.default is x.empty and x.kind in (x.KEYWORD_ONLY, x.POSITIONAL_OR_KEYWORD)
         and x.name not in (*filled, *options)
     ]  # fmt: skip
-    strange = [] if any_name else [x for x in options if x not in names]
+    called = {x: next((y for y in CALLED.get(x, ()) if y in names), "") for x in options}
+    strange = [x for x in options if x not in names and (called[x] or not any_name)]
     twice = [x for x in options if x in filled]
     many = len(given) - len(first)
     remedy = None
     if strange:
         what, close = f"has no argument {strange[0]!r}", close_to(strange[0], names)
         remedy = f"did you mean {close}=…?" if close else None
+        if own := called[strange[0]]:
+            remedy = f"{strange[0]} is called {own} here: {own}=…"
     elif many > 0 and not some:
         what = f"takes {len(first)} without a name, not {len(given)}"
         remedy = f"name the others: {', '.join(f'{x}=…' for x in missing or names[len(first) :])}"

@@ -13,6 +13,7 @@ to step, so it counts turns.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from taut.model.mechanism.joints import Joint, Track, numbered, triad
 from taut.model.mechanism.library import Piece, Written
 from taut.model.mechanism.parts import Part, direction, vector
 from taut.model.mechanism.record import recorded
-from taut.model.mechanism.shapes import GROUND, NUMBER, POINT, Side, dot, minus
+from taut.model.mechanism.shapes import GROUND, NUMBER, POINT, Side, dot, inner, minus
 from taut.model.mechanism.words import Words
 from taut.model.symbols import scalar, t
 
@@ -64,8 +65,10 @@ class Relations(Words):
         key = ("angle", a.shape.name, b.shape.name)
         share = SHARE / (_ease(a) + _ease(b))
         return [
-            Piece("lagrangian", key, lambda: _lent_to_angle(a, b), indices, [*values, share]),
-            Piece("constraint", key, lambda: _angle_row(a, b), indices, values, [f"{owner} angle"]),
+            Piece("lagrangian", key, partial(_lent_to_angle, a, b), indices, [*values, share]),
+            Piece(
+                "constraint", key, partial(_angle_row, a, b), indices, values, [f"{owner} angle"]
+            ),
         ]
 
     def _number(self, name: str, rate: float, at: float = 0.0) -> Part:
@@ -87,12 +90,7 @@ class Relations(Words):
             raise ModelError("a gear joins a hinge to itself", expected="two hinges")
         name = self._new(name) if name else self._free("joint")
         turned = [self.parts[self.angle(x).name] for x in hinges]
-        one, other, r = sp.symbols("phi_a phi_b ratio", real=True)
-        rates = sp.symbols("phi_a_dot phi_b_dot", real=True)
-        piece = Piece(
-            "constraint", "gear", lambda: ((one, other), rates, [r], [one + r * other]),
-            [x.first for x in turned], [found], [name],
-        )  # fmt: skip
+        piece = Piece("constraint", "gear", _gear_row, [x.first for x in turned], [found], [name])
         at = np.array([hinges[0].at[1], hinges[1].at[1]])
         return self._kept(Joint(name, "gear", hinges[0].b, hinges[1].b, at, [piece]))
 
@@ -152,7 +150,7 @@ class Relations(Words):
         turned = self.parts[joint.angle]
         joint.pieces.append(
             Piece(
-                "constraint", ("rolled", a.shape.name, b.shape.name), lambda: _rolled_row(a, b),
+                "constraint", ("rolled", a.shape.name, b.shape.name), partial(_rolled_row, a, b),
                 [*a.indices, *b.indices, turned.first], values, [f"{joint.name} lead"],
             )
         )  # fmt: skip
@@ -173,7 +171,7 @@ class Relations(Words):
         a, b = held.a, held.b
         piece = Piece(
             "constraint", ("drive", *measure.key, sp.srepr(motion)),
-            lambda: _driven_row(kind, a, b, motion),
+            partial(_driven_row, kind, a, b, motion),
             [*a.indices, *b.indices], measure.values, [name],
         )  # fmt: skip
         return self._kept(Joint(name, f"driven {kind}", a, b, held.at, [piece], held.triad))
@@ -187,14 +185,9 @@ class Relations(Words):
             raise ModelError(f"{name} cannot be read", expected="three expressions of t")
         path = tuple(_of_time(name, x) for x in motion)
         place = held.position if at is None else vector(f"the place of {name}", at)
-
-        def write() -> Written:
-            side = Side(held.shape, "a")
-            rows = minus(side.place(), path)
-            return side.coordinates, side.rates, side.constants, rows
-
         key = ("move", held.shape.name, sp.srepr(path))
         values = held.on(place, f"joint {name}")
+        write = partial(_moved_rows, held, path)
         piece = Piece("constraint", key, write, held.indices, values, numbered(name, 3))
         ground = self.ground
         return self._kept(Joint(name, "moved", ground, held, np.array([place, place]), [piece]))
@@ -245,16 +238,9 @@ class Relations(Words):
         name = self._new(name) if name else self._free("joint")
         rows = [_in_space(name, e) for e in given]
         place = held.position if at is None else vector(f"the place of {name}", at)
-
-        def write() -> Written:
-            side = Side(held.shape, "a")
-            table = dict(zip((X, Y, Z), side.place(), strict=True))
-            found = [e.subs(table, simultaneous=True) for e in rows]
-            return side.coordinates, side.rates, side.constants, found
-
         key = (kind, held.shape.name, sp.srepr(rows))
         values = held.on(place, f"joint {name}")
-        names = numbered(name, len(rows))
+        names, write = numbered(name, len(rows)), partial(_rows_in_space, held, rows)
         piece = Piece("constraint", key, write, held.indices, values, names)
         ground = self.ground
         return self._kept(Joint(name, kind, ground, held, np.array([place, place]), [piece]))
@@ -262,7 +248,7 @@ class Relations(Words):
     def _along_curve(self, part, path, symbol, at, start, name) -> Joint:
         held = self._mover(part)
         name = self._new(name) if name else self._free("joint")
-        s = sp.Symbol("s", real=True)
+        (s,) = inner("s")
         track = tuple(scalar(e, f"the curve of {name}").subs(symbol, s) for e in path)
         if len(track) != 3 or set().union(*(e.free_symbols for e in track)) - {s}:
             raise ModelError(
@@ -283,9 +269,9 @@ class Relations(Words):
         indices = [*held.indices, number_.first]
         key = ("along", held.shape.name, sp.srepr(track))
         pieces = [
-            Piece("lagrangian", key, lambda: _lent_to_curve(held, track, s), indices,
+            Piece("lagrangian", key, partial(_lent_to_curve, held, track, s), indices,
                   [*values, share]),
-            Piece("constraint", key, lambda: _curve_rows(held, track, s), indices, values,
+            Piece("constraint", key, partial(_curve_rows, held, track, s), indices, values,
                   numbered(name, 3)),
         ]  # fmt: skip
         line = Track(number_, track, s)
@@ -311,7 +297,7 @@ def _rate(a: Part, b: Part, held: dict) -> float:
 def _angle_sides(a: Part, b: Part):
     sides = Side(a.shape, "a"), Side(b.shape, "b")
     u, w, other = sides[0].vector(), sides[0].vector(), sides[1].vector()
-    phi, rate = sp.symbols("phi phi_dot", real=True)
+    phi, rate = inner("phi", "phi_dot")
     q = [*sides[0].coordinates, *sides[1].coordinates, phi]
     v = [*sides[0].rates, *sides[1].rates, rate]
     return sides, u, w, other, phi, rate, q, v, [*sides[0].constants, *sides[1].constants]
@@ -335,10 +321,16 @@ def _lent_to_angle(a: Part, b: Part) -> Written:
     return q, v, [*constants, share], [lent]
 
 
+def _gear_row() -> Written:
+    one, other, r = inner("phi_a", "phi_b", "ratio")
+    rates = inner("phi_a_dot", "phi_b_dot")
+    return (one, other), rates, [r], [one + r * other]
+
+
 def _rolled_row(a: Part, b: Part) -> Written:
     sides = Side(a.shape, "a"), Side(b.shape, "b")
     pa, line, pb = sides[0].place(), sides[0].vector(), sides[1].place()
-    phi, rate, lead = sp.symbols("phi phi_dot lead", real=True)
+    phi, rate, lead = inner("phi", "phi_dot", "lead")
     q = [*sides[0].coordinates, *sides[1].coordinates, phi]
     v = [*sides[0].rates, *sides[1].rates, rate]
     constants = [*sides[0].constants, *sides[1].constants, lead]
@@ -358,17 +350,30 @@ def _driven_row(kind: str, a: Part, b: Part, motion: sp.Expr) -> Written:
     return q, v, [*sides[0].constants, *sides[1].constants], [row]
 
 
+def _moved_rows(part: Part, path: tuple[sp.Expr, ...]) -> Written:
+    side = Side(part.shape, "a")
+    rows = minus(side.place(), path)
+    return side.coordinates, side.rates, side.constants, rows
+
+
+def _rows_in_space(part: Part, given: list[sp.Expr]) -> Written:
+    side = Side(part.shape, "a")
+    table = dict(zip((X, Y, Z), side.place(), strict=True))
+    rows = [e.subs(table, simultaneous=True) for e in given]
+    return side.coordinates, side.rates, side.constants, rows
+
+
 def _curve_rows(part: Part, track: tuple[sp.Expr, ...], s: sp.Symbol) -> Written:
     side = Side(part.shape, "a")
     rows = minus(side.place(), track)
-    rate = sp.Symbol("s_dot", real=True)
+    (rate,) = inner("s_dot")
     return [*side.coordinates, s], [*side.rates, rate], side.constants, rows
 
 
 def _lent_to_curve(part: Part, track: tuple[sp.Expr, ...], s: sp.Symbol) -> Written:
     """½ μ (|c′|² ṡ² − |Ṗ|²)."""
     side = Side(part.shape, "a")
-    rate, share = sp.Symbol("s_dot", real=True), sp.Symbol("mu", positive=True)
+    (rate,), share = inner("s_dot"), sp.Symbol("mu", positive=True)
     moved = side.rate(side.place())
     steep = sp.Add(*(e.diff(s) ** 2 for e in track))
     lent = share * (steep * rate**2 - sp.Add(*(e**2 for e in moved))) / 2

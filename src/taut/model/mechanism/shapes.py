@@ -31,6 +31,14 @@ import sympy as sp
 Vector = tuple[sp.Expr, sp.Expr, sp.Expr]
 AXES = "xyz"
 
+# Names of symbols that belong to one term alone end in this, and names of parts do not.
+INNER = "__"
+
+
+def inner(*names: str) -> tuple[sp.Symbol, ...]:
+    """Symbols of a term's own."""
+    return tuple(sp.Symbol(name + INNER, real=True) for name in names)
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -72,6 +80,9 @@ class Shape:
             return ()
         return (2,) if self.name == "rod" else (0, 1, 2)
 
+    def __reduce__(self) -> str:
+        return self.name.upper()  # there is one of each, in pickles and copies, too
+
 
 GROUND = Shape("ground")
 NUMBER = Shape("number")  # an angle that counts turns, or a place on a curve
@@ -91,12 +102,12 @@ class Side:
     ----------
     shape : Shape
     tag : str
-        Keeps the symbols of two sides apart.
+        Keeps the symbols of two sides apart; what `INNER` adds, from those of any part.
     """
 
     def __init__(self, shape: Shape, tag: str) -> None:
-        self.shape, self.tag = shape, tag
-        names = shape.names(tag)
+        self.shape, self.tag = shape, tag + INNER
+        names = shape.names(self.tag)
         self.coordinates = tuple(sp.Symbol(name, real=True) for name in names)
         self.rates = tuple(sp.Symbol(f"{name}_dot", real=True) for name in names)
         self.constants: list[sp.Symbol] = []

@@ -54,13 +54,18 @@ class Words(Named):
             elif word in self.numbers or word.removesuffix(DOT) in self.numbers:
                 table[symbol] = sp.Symbol(word, real=True)
             else:
-                words = [*known, *self.numbers, *(x + DOT for x in self.numbers)]
-                raise UnknownName("coordinate", word, words, f"in {name}")
+                numbers = [*self.numbers, *(x + DOT for x in self.numbers)]
+                joints = [(kind, x) for x in self.joints.values() for kind in motions(x.kind)]
+                measured = [word for kind, x in joints for word in joint_words(kind, x.name)]
+                words = {*known, *numbers, *measured}
+                raise UnknownName("coordinate", word, words, where=f"in {name}")
         return read.xreplace(table)
 
     def in_coordinates(self, read: sp.Expr) -> sp.Expr:
         """Angles and slides of joints written out, but for those that are coordinates."""
         names = {s.name: s for s in read.free_symbols}
+        if not any(x.startswith(MEASURED) for x in names):  # and no joint needs to be asked
+            return read
         table = {}
         for joint in self.joints.values():
             for kind in motions(joint.kind):
@@ -97,6 +102,9 @@ def motions(kind: str) -> tuple[str, ...]:
     """What can be measured of a joint of this kind."""
     found = (("angle", TURNING), ("slide", SLIDING))
     return tuple(what for what, kinds in found if kind in kinds)
+
+
+MEASURED = ("angle_", "slide_")  # how the words begin
 
 
 def joint_words(kind: str, joint: str) -> tuple[str, str]:

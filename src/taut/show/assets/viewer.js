@@ -23,6 +23,7 @@ const tautViews = [];
   const ZOOM = 2;  // what a press of + does to the time that curves show
   // Where a label may be: (right or left, below or above), the best first.
   const AROUND = [[1, -1], [1, 0], [1, 1], [-1, -1], [-1, 0], [-1, 1], [0, -1], [0, 1]];
+  const NARROW = 480, FEW = 3;  // a picture, and names that have room in it
   const CLEAR = 0.25;  // how much is seen of what is clear
   const SPEEDS = [0.1, 0.2, 0.5, 1, 2, 5, 10];  // times the speed that the scene proposes
 
@@ -134,6 +135,7 @@ const tautViews = [];
         return { mesh, chosen };
       });
       item.names.forEach((name, k) => stage.label(name, source, k));
+      stage.tell(item);
       return (at) => groups.forEach((group) => {
         if (!group) return;
         group.chosen.forEach((k, slot) => {
@@ -289,6 +291,7 @@ const tautViews = [];
       });
       for (let k = 0; k < count; k++) if (item.looks[k] === "mesh") groups.push(triangles(k));
       item.names.forEach((name, k) => { if (name) stage.label(name, source, k); });
+      stage.tell(item);
       const at3 = new Vector3(), size = new Vector3(), matrix = new Matrix4();
       const turn = new Quaternion(), next = new Quaternion();
       const offset = new Vector3(), spin = new Quaternion();
@@ -620,9 +623,25 @@ const tautViews = [];
       this.labels.push({ made, source, k, way: 0 });
     }
 
+    // What colours stand for: seen where parts share one, or where names have no room at the parts.
+    tell(item) {
+      if (!item.legend || !item.legend.length) return;
+      const made = element("div", "legend");
+      for (const [text, ink] of item.legend) {
+        const row = element("div", "entry"), spot = element("span", "spot");
+        spot.style.background = COLOURS[ink % COLOURS.length];
+        row.append(spot, text);
+        made.append(row);
+      }
+      this.overlay.append(made);
+      this.legend = { made, always: !item.named && item.legend.length > 1 };
+    }
+
     // Each beside its place, where it is in the picture and on no other one; where it was if it can.
     placeLabels(at) {
       const p = new Vector3();
+      const crowded = this.width < NARROW && this.labels.length > FEW && Boolean(this.legend);
+      if (this.legend) this.legend.made.hidden = !(this.legend.always || crowded);
       const taken = [...this.overlay.children].filter((x) => x.className !== "label").map((x) => {
         const [left, top] = [x.offsetLeft, x.offsetTop];
         return [left, top, left + x.offsetWidth, top + x.offsetHeight];
@@ -631,6 +650,10 @@ const tautViews = [];
         && taken.every(([e, f, g, h]) => a >= g || c <= e || b >= h || d <= f);
       for (const label of this.labels) {
         const { made, source, k } = label;
+        if (crowded) {
+          made.style.visibility = "hidden";
+          continue;
+        }
         if (!label.wide) Object.assign(label, { wide: made.offsetWidth, tall: made.offsetHeight });
         const { wide, tall } = label;
         source.place(k, at, p).project(this.camera);
