@@ -384,7 +384,7 @@ class TestCommand:
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         said, err = process.communicate()
-        # Where Ctrl-C breaks into exec("…"), as a dataclass being made does, CPython's -m ends by the
+        # Where Ctrl-C breaks into exec("…"), say a dataclass being made, CPython's -m ends by the
         # signal although it was caught; a shell sees 130 both times.
         assert process.returncode in (130, -signal.SIGINT)
         assert said == ""
