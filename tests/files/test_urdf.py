@@ -264,6 +264,29 @@ def test_mimic_is_a_gear(read):
     assert abs(run["ja"].angle[-1]) > 0.2
 
 
+def test_fingers_that_mimic_each_other(read):
+    """As in most grippers: a slider follows another one, and a hinge a slider."""
+    ball, masses = (0.2, 0.2, 0.2, 0, 0, 0), {"left": 1.0, "right": 2.0, "knob": 1.0}
+    m = read(
+        robot(
+            link("palm"), *(link(x, mass, ball) for x, mass in masses.items()),
+            joint("jl", "prismatic", "palm", "left", axis="0 1 0"),
+            joint("jr", "prismatic", "palm", "right", axis="0 -1 0",
+                  more='<mimic joint="jl" offset="0.01"/>'),
+            joint("jk", "continuous", "palm", "knob", axis="1 0 0",
+                  more='<mimic joint="jl" multiplier="4"/>'),
+        ),
+        gravity=(0, 3, 0), positions={"jl": 0.02},
+    )  # fmt: skip
+    np.testing.assert_allclose(m.parts["right"].position, (0, -0.03, 0), atol=1e-15)
+    run = taut.simulate(m, duration=1.0, step=0.01, method="composition-4", laws=None)
+    # (1 + 2 + 0.2·4²) s̈ = (1 − 2)·3
+    gone = -3 / 6.2 / 2
+    assert run["jl"].slide[-1] == pytest.approx(gone, rel=1e-9)
+    assert run["jr"].slide[-1] == pytest.approx(gone, rel=1e-9)
+    assert run["jk"].angle[-1] == pytest.approx(4 * gone, rel=1e-9)
+
+
 def test_a_base_may_be_free(read):
     text = robot(link("hull", 5.0), link("arm", 1.0), joint("j", "revolute", "hull", "arm"))
     with pytest.raises(taut.UnknownName, match="hull"):

@@ -168,10 +168,10 @@ JOINTS = {
         "along": Key(VECTOR, "the line, at right angles to the axis", True),
         "radius": Key(Number(), "of the wheel", True),
     }),
-    "gear": Table("angle of the first = −ratio × angle of the second", {
-        "first": Key(Reference("joint"), "a hinge", True),
-        "second": Key(Reference("joint"), "another hinge", True),
-        "ratio": Key(Number(), "r₂/r₁ of toothed wheels, −r₂/r₁ of a belt", True),
+    "gear": Table("what the first does = −ratio × what the second does: angles or slides", {
+        "first": Key(Reference("joint"), "a hinge or a slider", True),
+        "second": Key(Reference("joint"), "another one", True),
+        "ratio": Key(Number(), "r₂/r₁ of toothed wheels, −r₂/r₁ of a belt, −r of a rack", True),
     }),
     "angle": Table("the angle of a hinge as a coordinate that counts turns: `angle_` and its name",
                    {"joint": Key(Reference("joint"), "the hinge", True)}),

@@ -306,10 +306,10 @@ class _Robot:
         return found
 
     def _check_mimic(self, joint: Any, leader: Any, factor: float) -> None:
-        if joint.type not in TURNING or leader.type not in TURNING:
+        if not {joint.type, leader.type} <= {*TURNING, "prismatic"}:
             self._refuse(
                 "joint", joint.name, f"joint {joint.name!r} mimics {leader.name!r}",
-                expected="two revolute or continuous joints, which are a gear",
+                expected="two joints that turn or slide, which are a gear",
                 received=f"{joint.type} and {leader.type}",
             )  # fmt: skip
         if factor == 0:

@@ -95,6 +95,89 @@ class TestGear:
         assert run["first"].angular_velocity[-1, 2] == pytest.approx(rate, rel=1e-9)
         assert run["second"].angular_velocity[-1, 2] == pytest.approx(-rate / ratio, rel=1e-9)
 
+    def test_sliders_that_move_together(self):
+        m = taut.Mechanism()
+        m.body("one", mass=2, inertia=(1, 1, 1), at=(0, 0, 0))
+        m.body("other", mass=3, inertia=(1, 1, 1), at=(0, 5, 0))
+        m.prismatic("x", m.ground, "one", at=(0, 0, 0), axis=(1, 0, 0))
+        m.prismatic("y", "other", m.ground, at=(0, 5, 0), axis=(0, 1, 0))  # the ground is second
+        m.gear("x", "y", ratio=1.5, name="link")
+        m.force("one", (0.7, 0, 0))
+        run = simulated(m, 2, 0.02)
+        gone = 2 * 0.7 / (2 + 3 / 1.5**2)
+        assert run["x"].slide[-1] == pytest.approx(gone, rel=1e-12)
+        assert run["y"].slide[-1] == pytest.approx(-gone / 1.5, rel=1e-12)
+        assert run["other"].position[-1, 1] == pytest.approx(5 + gone / 1.5, rel=1e-12)
+        # 3 a = what the gear does to the other.
+        np.testing.assert_allclose(run["link"].force[:, 1], 3 * (gone / 2) / 1.5, rtol=1e-9)
+
+    def test_a_rack_on_its_pinion(self):
+        m = taut.Mechanism()
+        m.body("rack", mass=2, inertia=(1, 1, 1), at=(0, -0.3, 0))
+        m.body("pinion", mass=1, inertia=(0.1, 0.1, 0.05), at=(0, 0, 0))
+        m.prismatic("guide", m.ground, "rack", at=(0, -0.3, 0), axis=(1, 0, 0))
+        m.revolute("axle", m.ground, "pinion", at=(0, 0, 0), axis=(0, 0, 1))
+        m.gear("guide", "axle", ratio=-0.3, name="teeth")
+        m.force("rack", (0.7, 0, 0))
+        run = simulated(m, 4, 0.02)
+        rate = 0.7 / (2 + 0.05 / 0.3**2)
+        assert run["rack"].velocity[-1, 0] == pytest.approx(4 * rate, rel=1e-11)
+        assert run["axle"].angle[-1] == pytest.approx(8 * rate / 0.3, rel=1e-8)
+        assert run["axle"].angle[-1] > 2 * np.pi
+        np.testing.assert_allclose(run["teeth"].torque[:, 2], 0.05 * rate / 0.3, rtol=1e-9)
+
+    def test_fingers_on_one_palm_against_angles(self):
+        """A palm that turns carries two fingers on one rail; T in the angle and one slide."""
+        palm, fingers, ratio, stiffness = 0.4, (0.5, 0.8), 2.0, 30.0
+        m = taut.Mechanism()
+        m.body("palm", mass=1, inertia=(0.3, 0.3, palm), at=(0, 0, 0), angular_velocity=(0, 0, 2))
+        for name, mass, x in (("left", fingers[0], 1), ("right", fingers[1], -1)):
+            m.body(name, mass=mass, inertia=(0.1, 0.1, 0.1), at=(x, 0, 0),
+                   velocity=(0, 2 * x, 0), angular_velocity=(0, 0, 2))  # fmt: skip
+            m.prismatic(f"{name} rail", "palm", name, at=(x, 0, 0), axis=(1, 0, 0))
+        m.revolute("axle", m.ground, "palm", at=(0, 0, 0), axis=(0, 0, 1))
+        m.gear("left rail", "right rail", ratio=ratio)
+        m.spring("left", "right", stiffness=stiffness)
+        run = simulated(m, 2, 0.005)
+
+        _, s = q = taut.coordinates("theta s")
+        turning, sliding = v = sp.symbols("theta_dot s_dot")
+        arms = 1 + s, 1 + s / ratio
+        inertia = palm + 0.2 + sum(x * r**2 for x, r in zip(fingers, arms, strict=True))
+        kinetic = (inertia * turning**2 + (fingers[0] + fingers[1] / ratio**2) * sliding**2) / 2
+        stored = stiffness * (s + s / ratio) ** 2 / 2
+        system = taut.System(q, velocities=v, lagrangian=kinetic - stored)
+        exact = taut.simulate(
+            system,
+            q0=[0, 0],
+            v0=[2, 0],
+            duration=2,
+            step=0.005,
+            method="gauss-lobatto-6",
+            laws=None,
+        )
+        assert np.ptp(exact.q[:, 1]) > 0.1
+        np.testing.assert_allclose(run["left rail"].slide, exact.q[:, 1], rtol=0, atol=1e-7)
+        np.testing.assert_allclose(run["axle"].angle, exact.q[:, 0], rtol=0, atol=1e-7)
+        np.testing.assert_allclose(
+            run["right rail"].slide, -exact.q[:, 1] / ratio, rtol=0, atol=1e-7
+        )
+
+    def test_momenta_are_kept_across_a_gear(self):
+        m = taut.Mechanism()
+        m.body("palm", mass=1, inertia=(0.3, 0.2, 0.4), at=(0, 0, 0), velocity=(1, 0.5, 2))
+        for name, x in (("left", 1), ("right", -1)):
+            m.body(name, mass=0.5, inertia=(0.1, 0.2, 0.15), at=(x, 0, 0), velocity=(1, 0.5, 2))
+            m.prismatic(f"{name} rail", "palm", name, at=(x, 0, 0), axis=(1, 0, 0))
+        m.gear("left rail", "right rail", ratio=1)
+        m.torque("palm", (0, 0, 0.2 * taut.t), follower=True)
+        m.spring("left", "right", stiffness=20, length=1.5)
+        run = taut.simulate(m, duration=1, step=0.005)
+        kept = {law.name for law in run.certificate.watched}
+        assert {"momentum x", "momentum y", "momentum z"} <= kept
+        assert not any(x.startswith("angular") for x in kept)
+        np.testing.assert_allclose(run["left rail"].slide, -run["right rail"].slide, atol=1e-13)
+
     def test_refused(self):
         m = taut.Mechanism()
         wheel = m.body("wheel", mass=1, inertia=(1, 1, 1), at=(0, 0, 0))

@@ -13,6 +13,7 @@ to step, so it counts turns.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -24,8 +25,8 @@ from taut.model.mechanism.joints import Joint, Track, numbered, triad
 from taut.model.mechanism.library import Piece, Written
 from taut.model.mechanism.parts import Part, direction, vector
 from taut.model.mechanism.record import recorded
-from taut.model.mechanism.shapes import GROUND, NUMBER, POINT, Side, dot, inner, minus
-from taut.model.mechanism.words import Words
+from taut.model.mechanism.shapes import GROUND, NUMBER, POINT, Shape, Side, dot, inner, minus
+from taut.model.mechanism.words import TURNING, Words
 from taut.model.symbols import scalar, t
 
 SHARE = 0.2  # of the inertia that may be moved: far from singular, and from nothing
@@ -43,7 +44,7 @@ class Relations(Words):
 
         It is zero at the start, and grows as the second part turns about the axis.
         """
-        held = self._joint(joint, ("revolute", "cylindrical", "screw"))
+        held = self._joint(joint, TURNING)
         if not held.angle:
             made = self._counted(f"angle_{held.name}", held.a, held.b, held.triad, held.name)
             held.pieces.extend(made)
@@ -78,21 +79,46 @@ class Relations(Words):
 
     @recorded
     def gear(self, first: Any, second: Any, *, ratio: float, name: str = "") -> Joint:
-        """Two hinges that turn together: angle of the first = −ratio · angle of the second.
+        """Two hinges or sliders that move together: the first does −ratio · what the second does.
 
-        Two toothed wheels with radii r₁, r₂ have ratio r₂/r₁; a belt has −r₂/r₁.
+        A hinge turns, a slider slides.  Two toothed wheels with radii r₁, r₂ have ratio r₂/r₁; a
+        belt has −r₂/r₁; a rack that slides by r for each radian of its pinion has −r.
         """
         found = number("the ratio of a gear", ratio)
         if found == 0:
             raise ModelError("a gear of ratio zero holds nothing", expected="a number ≠ 0")
-        hinges = [self._joint(x, ("revolute", "cylindrical", "screw")) for x in (first, second)]
-        if hinges[0] is hinges[1]:
-            raise ModelError("a gear joins a hinge to itself", expected="two hinges")
+        pair = [self._joint(x, (*TURNING, "prismatic")) for x in (first, second)]
+        if pair[0] is pair[1]:
+            raise ModelError("a gear joins a joint to itself", expected="two hinges or sliders")
         name = self._new(name) if name else self._free("joint")
-        turned = [self.parts[self.angle(x).name] for x in hinges]
-        piece = Piece("constraint", "gear", _gear_row, [x.first for x in turned], [found], [name])
-        at = np.array([hinges[0].at[1], hinges[1].at[1]])
-        return self._kept(Joint(name, "gear", hinges[0].b, hinges[1].b, at, [piece]))
+        ends = [(x.b, x.at[1]) if x.b.shape.size else (x.a, x.at[0]) for x in pair]
+        at = np.array([place for _, place in ends])
+        made = self._geared(pair, found, name)
+        return self._kept(Joint(name, "gear", ends[0][0], ends[1][0], at, [made]))
+
+    def _geared(self, pair: list[Joint], ratio: float, name: str) -> Piece:
+        """The row  s₁ + ratio s₂ = 0  of two angles or slides; a part may be in both."""
+        moving: list[list[Part]] = []
+        for joint in pair:
+            slides = joint.kind == "prismatic"
+            moving.append([joint.a, joint.b] if slides else [self.parts[self.angle(joint).name]])
+        held = list({id(x): x for group in moving for x in group}.values())
+        places: list[list[float]] = [[] for _ in held]
+        which = []
+        for joint, group in zip(pair, moving, strict=True):
+            numbers = tuple(next(k for k, x in enumerate(held) if x is part) for part in group)
+            which.append(numbers)
+            if len(group) == 2:
+                what = f"joint {joint.name}"
+                a, b = group
+                places[numbers[0]] += [*a.on(joint.at[0], what), *a.along(joint.triad["e"], what)]
+                places[numbers[1]] += [*b.on(joint.at[1], what)]
+        shapes = tuple(x.shape for x in held)
+        return Piece(
+            "constraint", ("gear", tuple(x.name for x in shapes), *which),
+            partial(_gear_row, shapes, which), [i for x in held for i in x.indices],
+            [x for group in places for x in group] + [ratio], [name],
+        )  # fmt: skip
 
     @recorded
     def screw(self, *sides: Any, at: Any, axis: Any, pitch: float) -> Joint:
@@ -321,10 +347,22 @@ def _lent_to_angle(a: Part, b: Part) -> Written:
     return q, v, [*constants, share], [lent]
 
 
-def _gear_row() -> Written:
-    one, other, r = inner("phi_a", "phi_b", "ratio")
-    rates = inner("phi_a_dot", "phi_b_dot")
-    return (one, other), rates, [r], [one + r * other]
+def _gear_row(shapes: Sequence[Shape], which: Sequence[tuple[int, ...]]) -> Written:
+    """s₁ + ratio s₂, each a number, or e_a·(P_b − P_a) of two of the sides."""
+    sides = [Side(shape, f"side{k}") for k, shape in enumerate(shapes)]
+    (ratio,), found = inner("ratio"), []
+    for numbers in which:
+        if len(numbers) == 1:
+            found.append(sides[numbers[0]].coordinates[0])
+            continue
+        a, b = (sides[k] for k in numbers)
+        pa, axis, pb = a.place(), a.vector(), b.place()
+        found.append(dot(axis, minus(pb, pa)))
+    q, v, constants = (
+        [x for side in sides for x in group(side)]
+        for group in (lambda s: s.coordinates, lambda s: s.rates, lambda s: s.constants)
+    )
+    return q, v, [*constants, ratio], [found[0] + ratio * found[1]]
 
 
 def _rolled_row(a: Part, b: Part) -> Written:
