@@ -300,8 +300,12 @@ def test_joints_with_a_place_on_each_part(tmp_path):
     m.body("arm", mass=1, inertia=(1, 1, 1), at=(5, 0, 0.5))
     m.prismatic("rail", m.ground, "block", at=((1, 0, 0), (3, 0.2, 0)), axis=(1, 0, 0))
     m.spherical("ball", "block", "arm", at=((3.5, 0.2, 0), (4.5, 0, 0.5)))
+    m.body("lid", mass=1, inertia=(1, 1, 1), at=(6, 0, 0))
+    axes = ((0, 0, 1), (0, 0.6, 0.8))
+    m.revolute("hinge", "arm", "lid", at=((5.5, 0, 0.5), (5.5, 0, 0)), axis=axes)
     path = taut.Model(m).save(tmp_path / "loose.toml")
     again = taut.load(path).model
+    assert np.array_equal(again.joints["hinge"].other["e"], axes[1])
     assert np.array_equal(again.joints["ball"].at, m.joints["ball"].at)
     assert np.array_equal(again.assemble().q, m.assemble().q)
     text = path.read_text()

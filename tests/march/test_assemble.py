@@ -357,3 +357,95 @@ def test_a_slider_that_begins_out_of_place():
     found = m.assemble()
     np.testing.assert_allclose(found["block"].position, (3, 0, 0), atol=1e-12)
     assert found["rail"].slide == pytest.approx(2)
+
+
+LOOSE = {
+    "revolute": "axis", "cylindrical": "axis", "prismatic": "axis", "screw": "axis",
+    "planar": "normal", "universal": "axes",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", LOOSE)
+def test_bodies_that_lie_askew_are_turned_until_axes_meet(kind):
+    """The same joint of a body in place and of one thrown aside holds on to the same of both."""
+    lead = {"pitch": 0.3} if kind == "screw" else {}
+    place, axis = np.array([0.2, 0.1, 0.5]), np.array([2.0, 1.0, -2.0]) / 3
+    turned, aside = taut.rotation((0.7, -0.4, 0.5), "zyx"), np.array([0.3, -0.2, 0.4])
+    known = {"mass": 1.0, "inertia": (0.3, 0.2, 0.4)}
+    centre = np.array([1.0, 0.3, 0.2])
+    there = centre + aside + turned @ (place - centre)
+    second = (-1.0, 2.0, 0.0) if kind == "universal" else axis
+    ready, loose = taut.Mechanism(), taut.Mechanism()
+    ready.body("b", **known, at=centre)
+    loose.body("b", **known, at=centre + aside, rotation=turned)
+    options = (axis, second) if kind == "universal" else axis
+    getattr(ready, kind)("joint", ready.ground, "b", at=place, **{LOOSE[kind]: options}, **lead)
+    getattr(loose, kind)("joint", loose.ground, "b", at=(place, there),
+                         **{LOOSE[kind]: (axis, turned @ second)}, **lead)  # fmt: skip
+    if kind != "prismatic":  # which keeps the directions across the axis as they are, too
+        np.testing.assert_allclose(
+            loose.joints["joint"].pieces[0].values, ready.joints["joint"].pieces[0].values,
+            atol=1e-14,
+        )  # fmt: skip
+    found = loose.assemble()
+    seen = found["b"].rotation @ second
+    if kind == "universal":
+        assert abs(seen @ axis) < 1e-12
+    else:
+        np.testing.assert_allclose(seen, axis, atol=1e-12)
+    met = found["b"].place(there) - place
+    if kind in ("revolute", "universal"):
+        np.testing.assert_allclose(met, 0, atol=1e-12)
+    elif kind == "planar":
+        assert abs(met @ axis) < 1e-12
+    else:
+        np.testing.assert_allclose(np.cross(met, axis), 0, atol=1e-12)
+    run = taut.simulate(loose, q0=found.q, v0=0, duration=0.05, step=0.01, laws=None)
+    np.testing.assert_allclose(run.constraints, 0, atol=1e-13)
+
+
+def test_the_angle_of_a_hinge_that_was_askew_is_the_same_to_all_who_tell_it():
+    m, heard = taut.Mechanism(), []
+    turned = taut.rotation((0.7, -0.4, 0.5), "zyx")
+    m.body("b", mass=1, inertia=(0.3, 0.2, 0.4), at=(0, 0, 0.3), rotation=turned)
+    m.revolute("hinge", m.ground, "b", at=((0, 0, 0), (0.1, 0, 0)), axis=((0, 0, 1), (0.6, 0, 0.8)))
+    m.torque("b", lambda t, state: (heard.append(state["hinge"].angle), (0, 0, 0.7))[1])
+    plain = m.assemble()
+    counted = m.copy()
+    counted.angle("hinge")
+    first, second = m.joints["hinge"].triad, m.joints["hinge"].other
+    for given in (m, counted):
+        heard.clear()
+        run = taut.simulate(given, project=True, duration=0.5, step=0.01, laws=None)
+        mark = run["b"].rotation @ (turned.T @ second["u"])  # where b's own u is
+        angle = np.arctan2(mark @ first["w"], mark @ first["u"])
+        assert np.ptp(angle) > 0.1
+        np.testing.assert_allclose(run["hinge"].angle, angle, atol=1e-12)
+        np.testing.assert_allclose(heard, angle[:-1], atol=1e-12)
+    np.testing.assert_allclose(float(plain["hinge"].angle), angle[0], atol=0.02)
+
+
+def test_an_axis_that_points_the_other_way_is_half_a_turn():
+    m = taut.Mechanism()
+    m.body("b", mass=1, inertia=(0.3, 0.2, 0.4), at=(0, 0, 0))
+    m.revolute("hinge", m.ground, "b", at=(0, 0, 0), axis=((0, 0, 1), (0, 0, -1)))
+    held = m.joints["hinge"].other
+    frame = np.column_stack([held[x] for x in "uwe"])
+    assert np.linalg.det(frame) == pytest.approx(1)
+    np.testing.assert_allclose(frame.T @ frame, np.eye(3), atol=1e-15)
+
+
+def test_axes_of_universal_joints_are_checked():
+    m = taut.Mechanism()
+    m.body("b", mass=1, inertia=(0.3, 0.2, 0.4), at=(0, 0, 0))
+    with pytest.raises(taut.ModelError, match="not at right angles") as caught:
+        m.universal(m.ground, "b", at=(0, 0, 0), axes=((1, 0, 0), (1, 1, 0)))
+    assert "place on the first" in str(caught.value)
+    with pytest.raises(taut.ModelError, match="cannot be read"):
+        m.universal(m.ground, "b", at=(0, 0, 0), axes=((1, 0, 0), (0, 1, 0), (0, 0, 1)))
+    with pytest.raises(taut.ModelError, match="cannot be read"):
+        m.universal(m.ground, "b", at=(0, 0, 0), axes=(1, 0, 0))
+    with pytest.raises(taut.ModelError, match="not at right angles"):
+        m.universal(m.ground, "b", at=((0, 0, 0), (1, 0, 0)), axes=((1, 0, 0), (2, 0, 0)))
+    with pytest.raises(taut.InputError, match="axis of hinge"):
+        m.revolute("hinge", m.ground, "b", at=(0, 0, 0), axis=((1, 0, 0), (0, 1)))

@@ -54,7 +54,11 @@ MET = Key(
     "its place, in space at the start; or one on each part, which assembling brings together",
     True,
 )
-AXIS = Key(VECTOR, "its axis, in space at the start", True)
+AXIS = Key(
+    Numbers(((3,), (2, 3))),
+    "its axis, in space at the start; or one of each part, which assembling brings together",
+    True,
+)
 PLACE = Key(VECTOR, "where on the part, in space at the start; its centre of mass if left out")
 ENDS = Key(Numbers(((2, 3),)), "its two places, if they are not the centres of mass")
 PART = Key(Reference("part"), "the part it acts on", True)
@@ -157,14 +161,15 @@ JOINTS = {
     "cylindrical": Table("turns and slides", {"between": BETWEEN, "at": MET, "axis": AXIS}),
     "prismatic": Table("slides", {"between": BETWEEN, "at": MET, "axis": AXIS}),
     "planar": Table("a plane of one stays in a plane of the other", {
-        "between": BETWEEN, "at": MET, "normal": Key(VECTOR, "of the plane", True),
+        "between": BETWEEN, "at": MET,
+        "normal": Key(AXIS.kind, "of the plane; or one of each part", True),
     }),
     "fixed": Table("both move as one", {"between": BETWEEN, "at": MET}),
     "screw": Table("slides by `pitch` for each turn", {
-        "between": BETWEEN, "at": AT, "axis": AXIS, "pitch": Key(Number(), "per turn", True),
+        "between": BETWEEN, "at": MET, "axis": AXIS, "pitch": Key(Number(), "per turn", True),
     }),
     "rolling": Table("a wheel (the second part) rolls along a line of the first", {
-        "between": BETWEEN, "at": AT, "axis": AXIS,
+        "between": BETWEEN, "at": AT, "axis": Key(VECTOR, "its axis, in space at the start", True),
         "along": Key(VECTOR, "the line, at right angles to the axis", True),
         "radius": Key(Number(), "of the wheel", True),
     }),

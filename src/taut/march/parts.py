@@ -255,7 +255,7 @@ class JointView(View):
         hinge, run = self.joint, self.run
         assert hinge.counter is not None
         sides = [x for x in (hinge.a, hinge.b) if x.shape.size and x.shape is not ROD]
-        other = self._direction(hinge.b, hinge.triad["u"])
+        other = self._direction(hinge.b, hinge.other["u"])
         turning = PartView(run, sides[0]).angular_velocity  # b·ω is the same on both sides
         rate = hinge.lent * run.v[..., hinge.counter.first] * np.sum(other * turning, axis=-1)
         axis = self._direction(hinge.a, hinge.triad["e"])
@@ -321,7 +321,7 @@ class JointView(View):
             return self.run.q[..., self.joint.counter.first]
         held = self._held("angle", ("revolute", "cylindrical"))
         u, w = (self._direction(self.joint.a, held[x]) for x in "uw")
-        other = self._direction(self.joint.b, held["u"])
+        other = self._direction(self.joint.b, self.joint.other["u"])
         found = np.arctan2(np.sum(w * other, axis=-1), np.sum(u * other, axis=-1))
         rate = self.rate
         gone = (rate[..., 1:] + rate[..., :-1]) / 2 * np.diff(self.run.t)
@@ -358,7 +358,8 @@ class JointView(View):
                 for of in (self._place, self._moved)
             )
             return np.sum(axis * (moved[1] - moved[0]) + turned * (ends[1] - ends[0]), axis=-1)
-        other, bent = self._direction(b, held["u"]), self._turned(b, held["u"])
+        mark = self.joint.other["u"]
+        other, bent = self._direction(b, mark), self._turned(b, mark)
         found = []
         for x in "uw":
             way, turned = self._direction(a, held[x]), self._turned(a, held[x])

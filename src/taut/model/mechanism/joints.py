@@ -129,7 +129,9 @@ class Joint:
     pieces : list of Piece
         Its terms.
     triad : dict
-        Directions u, w and the axis e in space at the start.
+        Directions u, w and the axis e of the first part, in space at the start.
+    other : dict
+        Those of the second part that they are to meet; the same if the parts are in place.
     angle : str
         The coordinate that is its angle, if it has one.
     counter : Part
@@ -145,6 +147,7 @@ class Joint:
     at: np.ndarray
     pieces: list[Piece]
     triad: dict[str, np.ndarray] = field(default_factory=dict)
+    other: dict[str, np.ndarray] = field(default_factory=dict)
     angle: str = ""
     counter: Part | None = None
     track: Track | None = None
@@ -222,3 +225,16 @@ def triad(axis: np.ndarray, across: np.ndarray | None = None) -> dict[str, np.nd
         )
     u = u / size
     return {"u": u, "w": np.cross(axis, u), "e": axis}
+
+
+def tilted(held: dict[str, np.ndarray], axis: np.ndarray) -> dict[str, np.ndarray]:
+    """The same directions after the least turn that takes e to another axis."""
+    cosine, across = float(held["e"] @ axis), np.cross(held["e"], axis)
+    if cosine < -1 + 1e-12:  # half a turn about u
+        return {"u": held["u"], "w": -held["w"], "e": axis}
+
+    def turned(x: np.ndarray) -> np.ndarray:
+        once = np.cross(across, x)
+        return x + once + np.cross(across, once) / (1 + cosine)
+
+    return {"u": turned(held["u"]), "w": turned(held["w"]), "e": axis}

@@ -16,8 +16,9 @@ from taut.model.mechanism.beams import Flexible
 from taut.model.mechanism.copies import copied
 from taut.model.mechanism.forces import LENGTH, RATE
 from taut.model.mechanism.frames import Marked
-from taut.model.mechanism.joints import Joint
+from taut.model.mechanism.joints import Joint, triad
 from taut.model.mechanism.library import Library, Piece, Written
+from taut.model.mechanism.named import each
 from taut.model.mechanism.parts import Part, direction
 from taut.model.mechanism.record import recorded
 from taut.model.mechanism.shapes import BODY, NUMBER, PLATE, POINT, ROD, Shape, Side, dot
@@ -130,12 +131,12 @@ class Mechanism(Flexible, Marked):
                 received=f"{at[0].tolist()} and {at[1].tolist()}",
                 remedy="a joint at one place is spherical",
             )
-        return self._joined(name, "rod", a, b, at, {}, {}, [span])
+        return self._joined(name, "rod", a, b, at, [span], {}, {})
 
     @recorded
     def spherical(self, *sides: Any, at: Any) -> Joint:
         """A ball joint: a place of one part is a place of the other."""
-        return self._at("spherical", sides, at, None)
+        return self._at("spherical", sides, at)
 
     @recorded
     def revolute(self, *sides: Any, at: Any, axis: Any) -> Joint:
@@ -144,14 +145,30 @@ class Mechanism(Flexible, Marked):
 
     @recorded
     def universal(self, *sides: Any, at: Any, axes: Any) -> Joint:
-        """A universal joint: an axis of the first and one of the second stay at right angles."""
-        first, second = (direction("an axis of a universal joint", x) for x in axes)
-        if abs(first @ second) > 1e-9:
+        """A universal joint: an axis of the first and one of the second stay at right angles.
+
+        Where parts are to be brought together, with a place on each, they need not be yet.
+        """
+        given = each(axes)
+        if given[0] is axes:
+            raise ModelError(
+                "the axes of a universal joint cannot be read",
+                expected="one of the first part and one of the second, three numbers each",
+                received=repr(axes)[:80],
+            )
+        first, second = (direction("an axis of a universal joint", x) for x in given)
+        askew, across = abs(first @ second) > 1e-9, np.cross(first, second)
+        if askew and (each(at)[0] is at or not across.any()):
             raise ModelError(
                 "the axes of a universal joint are not at right angles",
                 received=f"cosine {first @ second:.3g}",
+                remedy="at=(place on the first, place on the second) has them brought there, "
+                "unless they are parallel",
             )
-        return self._at("universal", sides, at, np.cross(first, second), first)
+        axis = direction("the cross of its axes", across)
+        held = triad(axis, first)
+        other = triad(axis, np.cross(second, axis)) if askew else held
+        return self._at("universal", sides, at, triads=(held, other))
 
     @recorded
     def cylindrical(self, *sides: Any, at: Any, axis: Any) -> Joint:

@@ -157,25 +157,27 @@ class Named:
 
     # ---- joints ----------------------------------------------------------------------------------
 
-    def _at(self, kind: str, sides: Any, at: Any, axis: Any, across: Any = None) -> Joint:
-        name, a, b = self._sides(kind, sides)
-        # One for both, or for each its own: parts that are not in place yet are brought together.
-        apart = not isinstance(at, str) and np.shape(at) == (2, 3)
-        places = [vector(f"the place of {name}", x) for x in (at if apart else (at, at))]
-        what = joints.KINDS[kind]
-        held = {}
-        if axis is not None:
-            held = joints.triad(direction(f"the axis of {name}", axis), across)
-        first = {x: held[x] for x in what.first}
-        second = {x: held[x] for x in what.second}
-        return self._joined(name, kind, a, b, np.array(places), first, second, [], held)
+    def _at(self, kind: str, sides: Any, at: Any, axis: Any = None, triads: Any = None) -> Joint:
+        """A joint at a place and along an axis: one for both parts, or for each its own.
 
-    def _joined(self, name, kind, a, b, at, first, second, own, held=None) -> Joint:
-        what = f"joint {name}"
+        Parts that are not in place yet are brought together.
+        """
+        name, a, b = self._sides(kind, sides)
+        places = [vector(f"the place of {name}", x) for x in each(at)]
+        held, other = triads or ({}, {})
+        if axis is not None:
+            axes = [direction(f"the axis of {name}", x) for x in each(axis)]
+            held = other = joints.triad(axes[0])
+            if len(np.shape(axis)) == 2:
+                other = joints.tilted(held, axes[1])
+        return self._joined(name, kind, a, b, np.array(places), [], held, other)
+
+    def _joined(self, name, kind, a, b, at, own, held, other) -> Joint:
+        what, written = f"joint {name}", joints.KINDS[kind]
         values = np.concatenate(
             [
-                a.on(at[0], what), *(a.along(x, what) for x in first.values()),
-                b.on(at[1], what), *(b.along(x, what) for x in second.values()),
+                a.on(at[0], what), *(a.along(held[x], what) for x in written.first),
+                b.on(at[1], what), *(b.along(other[x], what) for x in written.second),
                 own,
             ]
         )  # fmt: skip
@@ -184,7 +186,7 @@ class Named:
         rows = joints.numbered(name, len(joints.written(kind, a, b)[3]))
         key, indices = (kind, a.shape.name, b.shape.name), [*a.indices, *b.indices]
         piece = Piece("constraint", key, partial(joints.written, kind, a, b), indices, values, rows)
-        return self._kept(Joint(name, kind, a, b, at, [piece], held or {}))
+        return self._kept(Joint(name, kind, a, b, at, [piece], held, other))
 
     def _kept(self, joint: Joint) -> Joint:
         self.joints[joint.name] = joint
@@ -208,7 +210,24 @@ class Named:
         a, b, what = joint.a, joint.b, f"joint {joint.name}"
         held = joint.triad
         if kind == "angle":
-            parts = [a.along(held["u"], what), a.along(held["w"], what), b.along(held["u"], what)]
+            other = joint.other["u"]
+            parts = [a.along(held["u"], what), a.along(held["w"], what), b.along(other, what)]
         else:
             parts = [a.on(joint.at[0], what), a.along(held["e"], what), b.on(joint.at[1], what)]
         return forces.Measure(kind, a, b, np.concatenate(parts), joint)
+
+
+def each(given: Any) -> tuple[Any, Any]:
+    """What is given for each of two parts, or for both."""
+    if isinstance(given, str) or _shape(given) != (2, 3):
+        return given, given
+    first, second = given
+    return first, second
+
+
+def _shape(given: Any) -> tuple[int, ...]:
+    """Of numbers, or () if they have none."""
+    try:
+        return np.shape(given)
+    except ValueError:
+        return ()

@@ -46,31 +46,22 @@ class Relations(Words):
         """
         held = self._joint(joint, TURNING)
         if not held.angle:
-            made = self._counted(f"angle_{held.name}", held.a, held.b, held.triad, held.name)
-            held.pieces.extend(made)
-            self._count_by(held, f"angle_{held.name}")
+            self._count(held)
         return sp.Symbol(held.angle, real=True)
 
-    def _count_by(self, joint: Joint, name: str) -> None:
-        object.__setattr__(joint, "angle", name)
-        object.__setattr__(joint, "counter", self.parts[name])
-
-    def _counted(self, name: str, a: Part, b: Part, held: dict, owner: str) -> list[Piece]:
+    def _count(self, joint: Joint) -> None:
         """A new coordinate φ with u_b = cos φ u_a + sin φ w_a, and the inertia that it is lent."""
-        number_ = self._number(name, _rate(a, b, held))
-        what = f"joint {owner}"
-        values = np.concatenate(
-            [a.along(held["u"], what), a.along(held["w"], what), b.along(held["u"], what)]
-        )
+        a, b = joint.a, joint.b
+        number_ = self._number(f"angle_{joint.name}", _rate(joint))
+        values = self.measure(joint, "angle").values
         indices = [*a.indices, *b.indices, number_.first]
         key = ("angle", a.shape.name, b.shape.name)
         share = SHARE / (_ease(a) + _ease(b))
-        return [
-            Piece("lagrangian", key, partial(_lent_to_angle, a, b), indices, [*values, share]),
-            Piece(
-                "constraint", key, partial(_angle_row, a, b), indices, values, [f"{owner} angle"]
-            ),
-        ]
+        lent, row = partial(_lent_to_angle, a, b), partial(_angle_row, a, b)
+        joint.pieces.append(Piece("lagrangian", key, lent, indices, [*values, share]))
+        joint.pieces.append(Piece("constraint", key, row, indices, values, [joint.counting]))
+        object.__setattr__(joint, "angle", number_.name)
+        object.__setattr__(joint, "counter", number_)
 
     def _number(self, name: str, rate: float, at: float = 0.0) -> Part:
         part = Part(self._new(name), NUMBER)
@@ -158,13 +149,9 @@ class Relations(Words):
             )
         held = triad(spin, line)
         place = vector(f"the place of {name}", at)
-        joint = self._joined(
-            name, "track", a, b, np.array([place, place]),
-            {x: held[x] for x in "uwe"}, {"e": held["e"]}, [], held,
-        )  # fmt: skip
+        joint = self._joined(name, "track", a, b, np.array([place, place]), [], held, held)
         object.__setattr__(joint, "kind", "rolling")
-        joint.pieces.extend(self._counted(f"angle_{name}", a, b, held, name))
-        self._count_by(joint, f"angle_{name}")
+        self._count(joint)
         self._rolled(joint, "u", span)
         return joint
 
@@ -200,7 +187,8 @@ class Relations(Words):
             partial(_driven_row, kind, a, b, motion),
             [*a.indices, *b.indices], measure.values, [name],
         )  # fmt: skip
-        return self._kept(Joint(name, f"driven {kind}", a, b, held.at, [piece], held.triad))
+        more = held.triad, held.other
+        return self._kept(Joint(name, f"driven {kind}", a, b, held.at, [piece], *more))
 
     @recorded
     def move(self, part: Any, motion: Any, *, at: Any = None, name: str = "") -> Joint:
@@ -315,9 +303,9 @@ def _ease(part: Part) -> float:
     return 2.0 / min(part.extents[k - 1] for k in part.shape.directors)
 
 
-def _rate(a: Part, b: Part, held: dict) -> float:
+def _rate(joint: Joint) -> float:
     """φ̇ at the start."""
-    return float((b.angular_velocity - a.angular_velocity) @ held["e"])
+    return float((joint.b.angular_velocity - joint.a.angular_velocity) @ joint.triad["e"])
 
 
 def _angle_sides(a: Part, b: Part):
