@@ -47,7 +47,7 @@ class TestInANotebook:
     def test_plays_inside_a_frame(self, run, tmp_path, visit):
         file = tmp_path / "notebook.html"
         file.write_text(f"<!DOCTYPE html><html><body>{run.animate()._repr_html_()}</body></html>")
-        page = visit(file)
+        page = visit(file, reduced_motion="no-preference")
         inner = page.frames[1]
         inner.wait_for_function("tautViews.length === 1 && tautViews[0].time > 0.1")
         picture = inner.locator(".stage").screenshot()

@@ -495,7 +495,7 @@ class TestInTheBrowser:
         assert grey[1] > {"rod": 1000, "spring": 400, "line": 200}[look]
 
     def test_plays_and_pauses_by_button_and_key(self, pendulum, tmp_path, visit):
-        page = visit(pendulum.report(tmp_path / "run.html"))
+        page = visit(pendulum.report(tmp_path / "run.html"), reduced_motion="no-preference")
         page.wait_for_function("tautViews.length === 1 && tautViews[0].time > 0.2")
         page.locator(".play").click()
         stopped = page.evaluate("tautViews[0].time")
@@ -512,7 +512,7 @@ class TestInTheBrowser:
         page.wait_for_function(f"tautViews[0].time > {stopped + 1}")
 
     def test_keys_work_wherever_the_reader_is(self, pendulum, tmp_path, visit):
-        page = visit(pendulum.report(tmp_path / "run.html"))
+        page = visit(pendulum.report(tmp_path / "run.html"), reduced_motion="no-preference")
         page.wait_for_function("tautViews.length === 1 && tautViews[0].playing")
         page.keyboard.press("Space")
         assert page.evaluate("tautViews[0].playing") is False
