@@ -17,13 +17,46 @@ from scipy.linalg import solve_banded
 from taut.fields.beam import Beam
 from taut.fields.mesh import mesh_of
 from taut.fields.section import Square
-from taut.kernel.blocks import SIZE, factorise, solve
-from taut.march.assembly import balance
-from taut.march.coupled import NOTES, advance
+from taut.kernel import blocks
+from taut.kernel.blocks import SIZE
+from taut.kernel.jit import entry
+from taut.march import assembly, coupled
+from taut.march.coupled import NOTES
 from taut.march.coupled_run import CoupledRun, coupled_strand
 from taut.march.field_start import poses, quaternions
 from taut.march.plan import Plan
 from taut.methods.fields.implicit import EnergyMomentumBeam
+
+
+@entry
+def advance(*given):
+    """A step, as Python can call it; so are the others."""
+    return coupled.advance(*given)
+
+
+@entry
+def balance(*given):
+    """What is left of the equations."""
+    return assembly.balance(*given)
+
+
+@entry
+def assemble(*given):
+    """Their matrix."""
+    return assembly.assemble(*given)
+
+
+@entry
+def factorise(*given):
+    """Its factors."""
+    return blocks.factorise(*given)
+
+
+@entry
+def solve(*given):
+    """A solution."""
+    return blocks.solve(*given)
+
 
 NODES, LIMIT = 101, 2e-4
 
@@ -76,8 +109,6 @@ def linear_solvers(repeats=300):
     rows, par = run.strand.rows, run.strand.par
     balance(c, run.special, rows, par, room, run.plan.step, True)
     # The matrix itself: assembled once more, and put into bands.
-    from taut.march.assembly import assemble
-
     assemble(c, run.special, rows, room.blocks)
     kept, n, wide = room.blocks.copy(), SIZE * NODES, 2 * SIZE - 1
     bands = np.zeros((2 * wide + 1, n))

@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sparse
 from hypothesis import given, settings, strategies as st
+from numba import njit
 from scipy.sparse.linalg import spsolve
 
-from taut.kernel.blocks import SIZE, WIDE, factorise, pattern_of, room, slots_of, solve
+from taut.kernel import blocks
+from taut.kernel.blocks import SIZE, WIDE, pattern_of, room, slots_of
+
+factorise, solve = (njit(x.py_func) for x in (blocks.factorise, blocks.solve))
 
 EPS = 2.0**-52
 

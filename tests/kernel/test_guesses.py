@@ -3,12 +3,21 @@
 import numpy as np
 import pytest
 import sympy as sp
+from numba import njit
 
 import taut
 from taut.kernel import guesses
 from taut.kernel.assembled import assemble
 from taut.kernel.guesses import BOOKS, DEPTH, KAPPA, LEFT, ORDER
 from taut.methods.catalogue import method_of
+
+# As Python can call them.
+back = njit(guesses.back.py_func)
+best_order = njit(guesses.best_order.py_func)
+extrapolate = njit(guesses.extrapolate.py_func)
+learn = njit(guesses.learn.py_func)
+store = njit(guesses.store.py_func)
+sure = njit(guesses.sure.py_func)
 
 
 def ring(values, position):
@@ -26,18 +35,18 @@ def test_polynomials_are_continued(order, position):
     rates = np.random.default_rng(order).normal(size=(order, 5))
     values = sum(rates[k] * (t + 1) ** k for k in range(order))
     x = np.empty(5)
-    guesses.extrapolate(x, ring(values[1:], position), 0, 5, position, order)
+    extrapolate(x, ring(values[1:], position), 0, 5, position, order)
     assert x == pytest.approx(values[0], rel=1e-13)
     constant = np.full((DEPTH, 5), 0.1)
-    guesses.extrapolate(x, ring(constant, position), 0, 5, position, order)
+    extrapolate(x, ring(constant, position), 0, 5, position, order)
     assert np.all(x == 0.1)
 
 
 def test_the_oldest_values_make_room():
     values = np.arange(DEPTH * 3.0).reshape(DEPTH, 3)
     memory = ring(values, 4)
-    guesses.store(np.full(3, -1.0), memory, 0, 3, 4)
-    newest_first = [guesses.back(memory, 0, 3, 3, k).tolist() for k in range(DEPTH)]
+    store(np.full(3, -1.0), memory, 0, 3, 4)
+    newest_first = [back(memory, 0, 3, 3, k).tolist() for k in range(DEPTH)]
     assert newest_first == [[-1.0] * 3, *values[:-1].tolist()]
 
 
@@ -47,7 +56,7 @@ def test_the_best_order_depends_on_noise(noise, best):
     values = np.sin(t + np.arange(40)) + noise * np.random.default_rng(0).normal(size=(7, 40))
     smooth = np.sin(t[0] - 0.05 + 0.05 + np.arange(40))
     given = (smooth, ring(values[1:], 1), 0, 40, 1, np.full(40, 1e-7))
-    assert guesses.best_order(*given) == best
+    assert best_order(*given) == best
 
 
 def test_one_iteration_is_enough_when_kappa_says_so():
@@ -55,16 +64,16 @@ def test_one_iteration_is_enough_when_kappa_says_so():
     assert len(books) == BOOKS
     assert books[ORDER] == 3
     books[guesses.FIRST_MOVE] = 1e-12
-    assert not guesses.sure(books)  # nothing is known
+    assert not sure(books)  # nothing is known
     books[LEFT], books[guesses.FIRST_MOVE], books[guesses.SECOND_MOVE] = 0, 1e-1, 1e-6
-    guesses.learn(books)
+    learn(books)
     assert books[KAPPA] == pytest.approx(1e-4)
     books[guesses.FIRST_MOVE] = 1e-5
-    assert not guesses.sure(books)  # a trial is made to the end
+    assert not sure(books)  # a trial is made to the end
     books[LEFT] = 5
-    assert guesses.sure(books)
+    assert sure(books)
     books[guesses.FIRST_MOVE] = 1e-3
-    assert not guesses.sure(books)
+    assert not sure(books)
 
 
 def test_kappa_grows_at_once_and_falls_in_trials():
@@ -72,13 +81,13 @@ def test_kappa_grows_at_once_and_falls_in_trials():
     books[LEFT], books[KAPPA] = 5, 1.0
     for second, expected in ((4e-2, 4.0), (1e-3, 4.0), (-1.0, 4.0)):
         books[guesses.FIRST_MOVE], books[guesses.SECOND_MOVE] = 0.1, second
-        guesses.learn(books)
+        learn(books)
         assert books[KAPPA] == pytest.approx(expected)
     books[LEFT], books[guesses.SECOND_MOVE] = 0, 1e-3
-    guesses.learn(books)
+    learn(books)
     assert books[KAPPA] == pytest.approx(0.1)
     books[guesses.SECOND_MOVE] = 0.0  # below the noise nothing can be told apart
-    guesses.learn(books)
+    learn(books)
     assert books[KAPPA] == pytest.approx(guesses.NOISE / 0.01)
 
 

@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sparse
 from hypothesis import given, settings, strategies as st
+from numba import njit
 from scipy.sparse.linalg import splu
 
-from taut.kernel.sparse import analysed, factorise, substitute
+from taut.kernel import sparse as ours
+from taut.kernel.sparse import analysed
+
+factorise, substitute = (njit(x.py_func) for x in (ours.factorise, ours.substitute))
 
 EPS = 2.0**-52
 

@@ -15,11 +15,13 @@ import sympy as sp
 from taut.fields.loads import s as place_symbol
 from taut.fields.mesh import Mesh
 from taut.kernel.implicit_code import sweeps_of
+from taut.kernel.jit import entry
 from taut.kernel.strand import rigid
 from taut.kernel.sweep_code import MARGIN
 from taut.lie import SE3, SO3
+from taut.march import coupled
 from taut.march.codes import FAILURES
-from taut.march.coupled import NOTES, advance
+from taut.march.coupled import NOTES
 from taut.march.finish import SUMS
 from taut.march.implicit_plan import (
     EDGE_ROWS,
@@ -30,6 +32,12 @@ from taut.march.implicit_plan import (
 )
 from taut.methods.fields.implicit import EnergyMomentumBeam
 from taut.model.symbols import t
+
+
+@entry
+def advance(coupling, special, rows, par, room, notes, sums):
+    """A step, as Python can call it."""
+    return coupled.advance(coupling, special, rows, par, room, notes, sums)
 
 
 class ImplicitRun:

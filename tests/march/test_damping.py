@@ -11,16 +11,23 @@ from taut.fields.beam import Beam
 from taut.fields.mesh import mesh_of
 from taut.fields.section import Square
 from taut.kernel.implicit_code import DAMPING_ROWS, sweeps_of
+from taut.kernel.jit import entry
 from taut.kernel.strand import rigid
 from taut.kernel.sweep_code import MARGIN
 from taut.lie import SE3, SO3, se3
+from taut.march import damping
 from taut.march.codes import DONE
 from taut.march.coupled import NOTES
-from taut.march.damping import damp
 from taut.march.implicit_plan import coupling_of, layout_of, room_of, special_of
 from taut.methods.fields.damping import Damping
 
 NODES = 8
+
+
+@entry
+def damp(coupling, special, rows, par, room, notes):
+    """A step of damping, as Python can call it."""
+    return damping.damp(coupling, special, rows, par, room, notes)
 
 
 class Damped:

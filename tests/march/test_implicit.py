@@ -12,16 +12,24 @@ from taut.fields.beam import Beam
 from taut.fields.ends import End
 from taut.fields.mesh import mesh_of
 from taut.fields.section import Circle, Square
+from taut.kernel.jit import entry
 from taut.lie import SE3
-from taut.march.assembly import balance
+from taut.march import assembly
 from taut.march.codes import DONE, HALF_TURN, NOT_FINITE, SLOW
-from taut.march.coupled import NOTES, advance
+from taut.march.coupled import NOTES
 from taut.model.symbols import t
 
-ImplicitRun = runpy.run_path(str(Path(__file__).with_name("steps.py")))["ImplicitRun"]
+STEPS = runpy.run_path(str(Path(__file__).with_name("steps.py")))
+ImplicitRun, advance = STEPS["ImplicitRun"], STEPS["advance"]
 
 STUFF = {"density": 1e3, "young": 1e7, "poisson": 0.35}
 GRAVITY = (0.4, -3.0, -9.81)
+
+
+@entry
+def balance(coupling, special, rows, par, room, step, slopes):
+    """What is left of the equations, as Python can call it."""
+    return assembly.balance(coupling, special, rows, par, room, step, slopes)
 
 
 def square(length=1.0, nodes=11, **more):

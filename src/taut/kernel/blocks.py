@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from taut.kernel.jit import within
 from taut.kernel.sparse import analysed
 
 SIZE, WIDE = 6, 8
@@ -131,7 +132,7 @@ def _factor(block, pivot):
     return True
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def factorise(p, blocks, pivots):
     """Replace blocks by their factors; −1, or the number of one that is singular."""
     diagonal, start, upper = p.diagonal, p.start, p.upper
@@ -169,7 +170,7 @@ def factorise(p, blocks, pivots):
     return -1
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def solve(p, blocks, pivots, x):
     """Solve in place for x, shape (n, SIZE), by its rows in the order of elimination."""
     diagonal, start, row, upper, lower = p.diagonal, p.start, p.row, p.upper, p.lower

@@ -21,7 +21,8 @@ sub-step, so that runs in parts are the same to the bit.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from taut.kernel.jit import copy, within
 
 DEPTH = 6  # values of each unknown that are remembered
 ORDERS = (3, 4, 5, 6)
@@ -59,14 +60,14 @@ def newest(memory: np.ndarray, sizes: list[int]) -> list[np.ndarray]:
     return [memory[a + position * n :][:n].copy() for a, n in zip(ends, sizes, strict=False)]
 
 
-@njit(nogil=True, cache=True)
+@within
 def back(floats, at, n, position, steps):
     """The values of so many steps ago: a ring."""
     first = at + (position + steps) % DEPTH * n
     return floats[first : first + n]
 
 
-@njit(nogil=True, cache=True)
+@within
 def extrapolate(x, floats, at, n, position, order):
     """The next value of a polynomial, by differences, which are small where motion is smooth."""
     a, b = back(floats, at, n, position, 0), back(floats, at, n, position, 1)
@@ -98,7 +99,7 @@ def extrapolate(x, floats, at, n, position, order):
             x[i] = a[i] + (u + (u2 + (u3 + (u4 + (u4 - v4)))))
 
 
-@njit(nogil=True, cache=True)
+@within
 def distance(x, floats, at, n, position, order, floor):
     """How far a guess of this order was from the solution, in units of floors if there are any."""
     y = np.empty(n)
@@ -110,7 +111,7 @@ def distance(x, floats, at, n, position, order, floor):
     return worst
 
 
-@njit(nogil=True, cache=True)
+@within
 def best_order(x, floats, at, n, position, floor):
     """The order that would have been the best guess of these values."""
     found, least = ORDERS[0], np.inf
@@ -121,14 +122,14 @@ def best_order(x, floats, at, n, position, floor):
     return found
 
 
-@njit(nogil=True, cache=True)
+@within
 def sure(books):
     """Whether the first move is so small that the second would be below rounding."""
     left, kappa, move = books[LEFT], books[KAPPA], books[FIRST_MOVE]
     return left > 0 and kappa >= 0.0 and SAFETY * kappa * move * move <= ENOUGH
 
 
-@njit(nogil=True, cache=True)
+@within
 def learn(books):
     """κ from the two moves of the step that was made, if there were two (else the second is −1)."""
     first, second = books[FIRST_MOVE], books[SECOND_MOVE]
@@ -138,7 +139,7 @@ def learn(books):
             books[KAPPA] = kappa
 
 
-@njit(nogil=True, cache=True)
+@within
 def store(x, floats, at, n, position):
     """Remember values in the place of the oldest."""
-    back(floats, at, n, position, DEPTH - 1)[:] = x
+    copy(x, back(floats, at, n, position, DEPTH - 1))

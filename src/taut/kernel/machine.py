@@ -15,7 +15,6 @@ from llvmlite import ir
 from numba import (
     carray,  # pyright: ignore[reportPrivateImportUsage]
     cfunc,
-    njit,
     types,
 )
 from numba.extending import intrinsic
@@ -38,6 +37,7 @@ from taut.kernel.guesses import (
     store,
     sure,
 )
+from taut.kernel.jit import copy, within
 from taut.kernel.newton_code import (
     BENT,
     FALLING,
@@ -228,7 +228,7 @@ def _call(typing, address, floats, table, runs, count):
     return signature, codegen
 
 
-@njit(nogil=True, cache=True)
+@within
 def evaluate(ints, floats, tables, base, first, count):
     """Call kernels in a row, with the copies before and after each (see `passes`)."""
     for k in range(count):
@@ -247,7 +247,7 @@ def evaluate(ints, floats, tables, base, first, count):
             floats[np.uint64(ints[pair + ONE])] = floats[np.uint64(ints[pair])]
 
 
-@njit(nogil=True, cache=True)
+@within
 def begin(ints, floats, tables, base, stage):
     """What the kernels of a stage add to, from zero."""
     at = ints[stage + ZEROED]
@@ -255,20 +255,20 @@ def begin(ints, floats, tables, base, stage):
     evaluate(ints, floats, tables, base, ints[stage + PASS_TABLE], ints[stage + PASSES])
 
 
-@njit(nogil=True, cache=True)
+@within
 def remembered(ints, stage):
     """Numbers that a stage remembers of one sub-step."""
     return BOOKS + DEPTH * ints[stage + SIZE]
 
 
-@njit(nogil=True, cache=True)
+@within
 def books_of(ints, state, stage, part):
     """The books of a stage's guesses in one of the sub-steps."""
     at = ints[stage + MEMORY] + part * remembered(ints, stage)
     return state[at : at + BOOKS]
 
 
-@njit(nogil=True, cache=True)
+@within
 def guess(ints, floats, state, stage, part):
     """Unknowns of a stage, extrapolated from their last values."""
     at = ints[stage + MEMORY] + part * remembered(ints, stage) + BOOKS
@@ -284,7 +284,7 @@ def guess(ints, floats, state, stage, part):
         at += DEPTH * n
 
 
-@njit(nogil=True, cache=True)
+@within
 def remember(ints, floats, state, stage, part):
     """Take what a step has found into a stage's memory of one of the sub-steps."""
     books = books_of(ints, state, stage, part)
@@ -306,13 +306,13 @@ def remember(ints, floats, state, stage, part):
     forget(books)
 
 
-@njit(nogil=True, cache=True)
+@within
 def forget(books):
     """The moves of a step are nothing that later ones know of, whether it was made or not."""
     books[FIRST_MOVE] = books[SECOND_MOVE] = -1.0
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def solve(ints, floats, tables, base, state, stage, part):
     """Newton on a stage; iterations, or −1 if it failed."""
     size = ints[stage + OUTER]
@@ -368,20 +368,20 @@ def solve(ints, floats, tables, base, state, stage, part):
     return -1
 
 
-@njit(nogil=True, cache=True)
+@within
 def vector(ints, floats, which):
     """One of the vectors of the header."""
     return floats[ints[which] : ints[which] + ints[N]]
 
 
-@njit(nogil=True, cache=True)
+@within
 def new_sum(x, carry, change, found):
     """X + change with the carry of earlier sums."""
     for i in range(x.shape[0]):
         found[i] = x[i] + (carry[i] + change[i])
 
 
-@njit(nogil=True, cache=True)
+@within
 def take_sum(x, carry, change):
     """The same in place, with the new carry (Kahan)."""
     for i in range(x.shape[0]):
@@ -392,14 +392,14 @@ def take_sum(x, carry, change):
         carry[i] = y - (after - before)
 
 
-@njit(nogil=True, cache=True)
+@within
 def add_to(x, change):
     """X ← x + change."""
     for i in range(x.shape[0]):
         x[i] += change[i]
 
 
-@njit(nogil=True, cache=True)
+@within
 def add_up(ints, floats):
     """Compensated sums of q (if no stage has it) and of the carried momentum; tangent momentum."""
     if not ints[SUMMED]:
@@ -412,19 +412,19 @@ def add_up(ints, floats):
     add_to(end, vector(ints, floats, TANGENT))
 
 
-@njit(nogil=True, cache=True)
+@within
 def commit(ints, floats):
     """Make the new state the present one."""
     take_sum(vector(ints, floats, Q), vector(ints, floats, CQ), vector(ints, floats, DQ))
     take_sum(vector(ints, floats, P), vector(ints, floats, CP), vector(ints, floats, DP))
-    vector(ints, floats, MOVE)[:] = vector(ints, floats, DQ)
-    vector(ints, floats, V)[:] = vector(ints, floats, V1)
-    vector(ints, floats, RESULT)[:] = vector(ints, floats, P_END)
+    copy(vector(ints, floats, DQ), vector(ints, floats, MOVE))
+    copy(vector(ints, floats, V1), vector(ints, floats, V))
+    copy(vector(ints, floats, P_END), vector(ints, floats, RESULT))
     at, length = ints[INHERITED], ints[INHERITED_LENGTH]
-    floats[at : at + length] = floats[at + length : at + 2 * length]
+    copy(floats[at + length : at + 2 * length], floats[at : at + length])
 
 
-@njit(nogil=True, cache=True)
+@within
 def one_step(ints, floats, tables, base, state, part):
     """All stages of a sub-step; Newton iterations, or −1 if one failed or energy is not finite."""
     total, whole = 0, part == ints[SUBSTEPS] - 1
@@ -444,7 +444,7 @@ def one_step(ints, floats, tables, base, state, part):
     return total if abs(floats[ints[ENERGY]]) < np.inf else -1
 
 
-@njit(nogil=True, cache=True)
+@within
 def take_notes(ints, floats, notes, iterations, h):
     """What the certificate needs; the same as the fused back end's."""
     if ints[CONSTRAINED]:
@@ -465,7 +465,7 @@ def take_notes(ints, floats, notes, iterations, h):
     notes[CHART] = 1.0
 
 
-@njit(nogil=True, cache=True)
+@within
 def vectors_exchanged(ints, floats, state, at, slot, count, out):
     """Copy vectors of the bank, which are sorted, from or (`out`) to a state, which is not."""
     n = np.uint64(ints[N])
@@ -479,7 +479,7 @@ def vectors_exchanged(ints, floats, state, at, slot, count, out):
                 floats[here + place[i]] = state[there + i]
 
 
-@njit(nogil=True, cache=True)
+@within
 def exchange(ints, floats, state, out):
     """Copy the state into the bank, or (`out`) back."""
     n = ints[N]
@@ -491,7 +491,7 @@ def exchange(ints, floats, state, out):
         vectors_exchanged(ints, floats, state, ints[INHERITED], ints[INHERITED_SLOT], count, out)
 
 
-@njit(nogil=True, cache=True)
+@within
 def save(ints, floats, state, back):
     """Write down what stages remember before a step of several sub-steps, or (`back`) undo it."""
     for k in range(ints[STAGES]):
@@ -500,12 +500,12 @@ def save(ints, floats, state, back):
             length, at = ints[SUBSTEPS] * remembered(ints, stage), ints[stage + MEMORY]
             saved, here = ints[stage + SAVED], state[at : at + length]
             if back:
-                here[:] = floats[saved : saved + length]
+                copy(floats[saved : saved + length], here)
             else:
-                floats[saved : saved + length] = here
+                copy(here, floats[saved : saved + length])
 
 
-@njit(nogil=True, cache=True)
+@within
 def run(ints, floats, tables, base, state, par, notes, count, store, until, every):
     """`count` steps on the flat arrays; the number made."""
     exchange(ints, floats, state, False)

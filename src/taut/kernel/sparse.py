@@ -13,7 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
+
+from taut.kernel.jit import entry, within
 
 TINY_PIVOT = 1e-14  # relative to what was subtracted to get it
 ONE = np.uint64(1)
@@ -132,7 +133,7 @@ def _minimum_degree(neighbours: list[set[int]], late: list[int]) -> list[int]:
     return order
 
 
-@njit(nogil=True, cache=True)
+@within
 def factorise(values, start, column, diagonal, mirror, row):
     """Replace `values` by L (unit diagonal, below) and U; False if a pivot is lost to cancellation.
 
@@ -141,7 +142,7 @@ def factorise(values, start, column, diagonal, mirror, row):
     return factorise_after(values, start, column, diagonal, mirror, row, np.zeros(len(row)))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def factorise_after(values, start, column, diagonal, mirror, row, lost):
     """`factorise`, where `lost` are the sizes of what was subtracted from each pivot before."""
     start, column, diagonal, mirror = unsigned(start, column, diagonal, mirror)
@@ -168,14 +169,14 @@ def factorise_after(values, start, column, diagonal, mirror, row, lost):
     return True
 
 
-@njit(nogil=True, cache=True)
+@within
 def unsigned(start, column, diagonal, mirror):
     """Places that are not counted from the end, which would have to be asked each time."""
     whole = np.uint64
     return start.view(whole), column.view(whole), diagonal.view(whole), mirror.view(whole)
 
 
-@njit(nogil=True, cache=True)
+@within
 def substitute(values, start, column, diagonal, x):
     """Solve L U x = x in place, in the eliminated order."""
     start, column, diagonal, _ = unsigned(start, column, diagonal, column)
@@ -193,7 +194,7 @@ def substitute(values, start, column, diagonal, x):
         x[k] = total * values[diagonal[k]]
 
 
-@njit(nogil=True, cache=True)
+@entry
 def dependent_rows(values, start, column, diagonal, row, below):
     """Rows of a symmetric matrix whose pivots vanish: they depend on rows before them.
 

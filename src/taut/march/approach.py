@@ -7,9 +7,9 @@ start.  As the step grows to its full size the solution changes continuously, an
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from taut.kernel.blocks import SIZE, solve
+from taut.kernel.jit import within
 from taut.kernel.sweep_code import MARGIN
 from taut.march.assembly import balance, scatter
 from taut.march.codes import DONE, NOT_FINITE, SLOW
@@ -23,7 +23,7 @@ ITERATIONS = 12
 LIMIT = 100  # steps on the way
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def approach(c, special, rows, par, room):
     """Come near to the velocities; `DONE` or why not, and the number of factorisations."""
     whole, count = par[c.step], c.unknown.shape[0]
@@ -60,7 +60,7 @@ def approach(c, special, rows, par, room):
     return code, made
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def keep(c, rows, out):
     """Copy the velocities."""
     for i in range(SIZE):
@@ -68,7 +68,7 @@ def keep(c, rows, out):
             out[i, j] = rows[c.zeta + i, MARGIN + j]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def pursue(c, special, rows, par, room, h):
     """Newton's method with new factors in every iteration; `DONE` or why not, and their number."""
     before, count = np.inf, c.unknown.shape[0]

@@ -6,10 +6,10 @@ See `taut.march.coupled.Coupling` for `c` and `taut.march.special` for E and H.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from taut.kernel.blocks import SIZE, factorise
 from taut.kernel.implicit_code import BALANCE, BALANCE_SLOPES, PULL, PULL_SLOPES
+from taut.kernel.jit import within
 from taut.kernel.sweep_code import MARGIN
 from taut.march.call import call_sweep
 from taut.march.codes import DONE, HALF_TURN, NOT_FINITE, SINGULAR
@@ -17,7 +17,7 @@ from taut.march.finish import pull
 from taut.march.special import frames
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def balance(c, special, rows, par, room, h, slopes):
     """Forces and balances at the velocities in `rows`, or why there are none.
 
@@ -39,7 +39,7 @@ def balance(c, special, rows, par, room, h, slopes):
     return DONE
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def gather(c, special, rows, x):
     """The balances of the unknowns: Hᵀ(balance)."""
     x[:] = 0.0
@@ -54,7 +54,7 @@ def gather(c, special, rows, x):
                     x[k, i] += special.test[n, m, i] * rows[c.gap + m, j]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def scatter(c, special, rows, x):
     """The changes of velocities: E δy."""
     for node in range(c.unknown.shape[0]):
@@ -70,7 +70,7 @@ def scatter(c, special, rows, x):
                 rows[c.gap + i, j] = total
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def assemble(c, special, rows, blocks):
     """Newton's matrix, of slopes of nodes and edges."""
     blocks[:] = 0.0
@@ -104,7 +104,7 @@ def assemble(c, special, rows, blocks):
                         block[i, m] += slope[m, j]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def add(block, rows, first, j, test, one, enter, two):
     """Add HᵀBE, with B from 36 rows, to a block."""
     half = np.empty((SIZE, SIZE))

@@ -18,10 +18,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from taut.kernel.blocks import SIZE, Pattern, solve
 from taut.kernel.implicit_code import SETTLE
+from taut.kernel.jit import within
 from taut.kernel.sweep_code import MARGIN
 from taut.march.approach import approach
 from taut.march.assembly import balance, scatter
@@ -97,7 +97,7 @@ class Room(NamedTuple):
     sums: np.ndarray
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def advance(c, special, rows, par, room, notes, energy):
     """Make one step.
 
@@ -144,7 +144,7 @@ def advance(c, special, rows, par, room, notes, energy):
     return DONE
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def guess(c, rows, along):
     """The last velocity and a part of its last change."""
     for i in range(SIZE):
@@ -153,7 +153,7 @@ def guess(c, rows, along):
             zeta[j] = last[j] + along * change[j]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def judge(c, rows):
     """Keep the velocity and its change; the part of the last change that would have been best."""
     above, below = 0.0, 0.0
@@ -168,7 +168,7 @@ def judge(c, rows):
     return min(1.0, max(0.0, above / below)) if below > 0.0 else 1.0
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def newton(c, special, rows, par, room, notes, h):
     """Find the velocities; `DONE` or why not.  Poses that stay where they are have h = 0."""
     stride, count = rows.shape[1], c.unknown.shape[0]
@@ -222,7 +222,7 @@ def newton(c, special, rows, par, room, notes, h):
     return SLOW
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def pays(left, rate, enough, kappa):
     """Whether going on with old factors is cheaper than making new ones."""
     if rate > 0.5:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from taut.kernel.jit import entry, within
 from taut.march.codes import DONE
 from taut.march.coupled import advance
 from taut.march.field_loop import (
@@ -30,7 +30,7 @@ from taut.march.finish import (
 )
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def steered(special, rows, aims, moved, h):
     """Velocities that lead moved ends to where they are to be; see `field_loop.aimed`.
 
@@ -67,7 +67,7 @@ def steered(special, rows, aims, moved, h):
             special.given[hold, r] = 2.0 * k[r] / h
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@entry
 def march(
     rows, par, coupling, special, room, notes, sums, moved, loads, aims, books, energies, store,
     layout, row, clock, margin

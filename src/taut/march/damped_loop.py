@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from taut.kernel.jit import entry
 from taut.march.damper import damped
 from taut.march.field_loop import (
     BAD_AIM,
@@ -24,7 +24,7 @@ from taut.march.field_loop import (
 )
 
 
-@njit(nogil=True, cache=True)
+@entry
 def march(
     strand,
     stages,

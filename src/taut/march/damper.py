@@ -14,10 +14,10 @@ strains and rotations are handed to it, and momenta come back.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from taut.fields.mesh import Mesh
 from taut.kernel.implicit_code import DAMPING_ROWS, sweeps_of
+from taut.kernel.jit import entry
 from taut.kernel.strand import SEEN, Strand, rigid
 from taut.kernel.sweep_code import MARGIN
 from taut.march.coupled import NOTES
@@ -31,7 +31,7 @@ from taut.methods.fields.damping import Damping
 HANDED = {SEEN: "mu", "chi": "chi", "turn": "turn"}
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@entry
 def damped(rows, books, given):
     """Damp the momenta that are shown in `rows`; 0, or why it could not be done."""
     coupling, special, own, par, room, notes, table, columns, moved, compliance = given

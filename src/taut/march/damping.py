@@ -6,9 +6,8 @@ equations are linear, so old factors serve as long as the strains have not chang
 
 from __future__ import annotations
 
-from numba import njit
-
 from taut.kernel.implicit_code import EDGE, NODE
+from taut.kernel.jit import within
 from taut.kernel.sweep_code import MARGIN
 from taut.march.call import call_sweep
 from taut.march.codes import DONE
@@ -16,7 +15,7 @@ from taut.march.coupled import KEPT, STEP, newton
 from taut.march.finish import bind, clear, pull
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def damp(c, special, rows, par, room, notes):
     """Damp the momenta over the time in the slot `span`.
 

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
 from taut.errors import InputError, StepError
 from taut.kernel.compile import CompiledStep, workshop
 from taut.kernel.fused import CLOCK, HEAD
+from taut.kernel.jit import copy, entry
 from taut.kernel.step_code import PAR
 from taut.march.call import call_steps
 from taut.march.charts import best_chart
@@ -223,7 +223,7 @@ def _inner(run: Trajectory, step, begin: States) -> np.ndarray:
     return np.ascontiguousarray(np.hstack(rows))
 
 
-@njit(nogil=True, cache=True)
+@entry
 def _steps_from(address, context, sheet, par, inner, times, which, counts, rest, h, out):
     """For each query `counts` whole steps and one of length `rest`; the number of queries done."""
     slots = (sheet.shape[0] - COUNT) // 2
@@ -233,7 +233,7 @@ def _steps_from(address, context, sheet, par, inner, times, which, counts, rest,
     for i in range(len(which)):
         if which[i] != last:
             last, made = which[i], 0
-            now[:] = inner[last]
+            copy(inner[last], now)
         begin = times[last]
         if counts[i] > made:
             ask = counts[i] - made
@@ -245,7 +245,7 @@ def _steps_from(address, context, sheet, par, inner, times, which, counts, rest,
             if did < ask:
                 return i
             made = counts[i]
-        then[:] = now
+        copy(now, then)
         if rest[i] > 0.0:
             par[1, 0], par[1, 1], par[1, 2] = begin + made * h, 0.0, rest[i]
             notes[OK] = 1.0

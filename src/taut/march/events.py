@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 import sympy as sp
-from numba import njit
 
 from taut.errors import InputError, UnknownName
 from taut.kernel.compile import CompiledMap, workshop
 from taut.kernel.fused import CLOCK, HEAD
+from taut.kernel.jit import copy, entry
 from taut.kernel.operators import translated
 from taut.march import loop
 from taut.march.call import call_map
@@ -153,7 +153,7 @@ class Watch:
         return made, row, code
 
 
-@njit(nogil=True, cache=True)
+@entry
 def _march(
     address, context, sheet, par, books, store, row, t0, h, end_h, first, count, every, last,
     frail, events, source, target, signs, wanted, found, tally, blank, clock, owners, heights,
@@ -164,7 +164,7 @@ def _march(
     before = np.empty(3 * n)
     done, code = 0, loop.DONE
     while done < count and code == loop.DONE:
-        before[:] = sheet[: 3 * n, 0]
+        copy(sheet[: 3 * n, 0], before)
         k = first + done
         t = t0 + k * h if clock < 0 else sheet[clock, 0]
         if len(units):
@@ -180,8 +180,8 @@ def _march(
         if made == 0:
             break
         done += 1
-        source[:n], source[n : 2 * n] = sheet[:n, 0], sheet[2 * n : 3 * n, 0]
-        source[2 * n : 3 * n] = sheet[n : 2 * n, 0]
+        for i, j in ((0, 0), (1, 2), (2, 1)):  # q, v, p from q, p, v
+            copy(sheet[j * n : (j + 1) * n, 0], source[i * n : (i + 1) * n])
         size = end_h if k + 1 == last else h
         t1 = t0 + (k + 1) * h if size == h else t + size
         if clock >= 0:
@@ -189,7 +189,7 @@ def _march(
             size = t1 - t
         source[3 * n] = t1
         more = len(source) - (3 * n + 1)
-        source[3 * n + 1 :] = par[0, 4 : 4 + more]
+        copy(par[0, 4 : 4 + more], source[3 * n + 1 :])
         call_map(events, source.ctypes.data, target.ctypes.data)  # pyright: ignore[reportCallIssue]
         jumps[:] = False
         for i in range(len(owners)):

@@ -15,8 +15,8 @@ place, and each number is computed from the same numbers as without tiles.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from taut.kernel.jit import entry, within
 from taut.march.call import call_map, call_sweep
 from taut.march.loop import (
     BLOCK_LENGTH,
@@ -39,7 +39,7 @@ LARGEST = 10.0  # error of the energy balance, against the energy there is, that
 STORED = ("seen", "chi", "turn", "place")
 
 
-@njit(nogil=True, cache=True)
+@entry
 def swept(calls, rows, stride, par, sums):
     """Make the sweeps of a stage; −1, or the first place that failed."""
     for i in range(calls.shape[0]):
@@ -49,7 +49,7 @@ def swept(calls, rows, stride, par, sums):
     return -1
 
 
-@njit(nogil=True, cache=True)
+@within
 def swept_within(calls, rows, stride, par, sums, low, high):
     """The same for places low … high − 1 only."""
     for i in range(calls.shape[0]):
@@ -61,7 +61,7 @@ def swept_within(calls, rows, stride, par, sums, low, high):
     return -1
 
 
-@njit(nogil=True, cache=True)
+@within
 def plain(rows, origin, par, move, bend, books, energies, h, count):
     """Make `count` steps of a line that nothing but steady loads acts on; see `tiled`."""
     stride, given = rows.shape[1], par.ctypes.data
@@ -83,7 +83,7 @@ def plain(rows, origin, par, move, bend, books, energies, h, count):
     return count, DONE, 0
 
 
-@njit(nogil=True, cache=True)
+@within
 def tiled(rows, origin, par, move, bend, books, energies, h, phase, count, nodes):
     """Make `count` steps of a tile, number `phase` … of its DEPTH; (steps made, code, place).
 
@@ -111,7 +111,7 @@ def tiled(rows, origin, par, move, bend, books, energies, h, phase, count, nodes
     return count, DONE, 0
 
 
-@njit(nogil=True, cache=True)
+@entry
 def copied(rows, halo):
     """Columns that are seen from elsewhere: (first row, rows, from, to)."""
     for i in range(halo.shape[0]):
@@ -119,7 +119,7 @@ def copied(rows, halo):
             rows[r, halo[i, 3]] = rows[r, halo[i, 2]]
 
 
-@njit(nogil=True, cache=True)
+@entry
 def loaded(rows, t, maps, places, targets, base, scratch):
     """Evaluate the loads that depend on time; the number of a bad one, or −1.
 
@@ -153,7 +153,7 @@ def loaded(rows, t, maps, places, targets, base, scratch):
     return -1
 
 
-@njit(nogil=True, cache=True)
+@entry
 def aimed(rows, t, address, scratch, targets):
     """Where moved nodes are to be at t: quaternion and place; the number of a bad one, or −1."""
     many = targets.shape[0]
@@ -172,7 +172,7 @@ def aimed(rows, t, address, scratch, targets):
     return -1
 
 
-@njit(nogil=True, cache=True)
+@entry
 def noted(books, energy, power, h):
     """Enter the energy of a state, after which a step of length h is made; whether it blew up."""
     if books[STEPS] > 0:
@@ -183,7 +183,7 @@ def noted(books, energy, power, h):
     return tallied(books, energy)
 
 
-@njit(nogil=True, cache=True)
+@entry
 def tallied(books, energy):
     """Enter the energy of a state, the work up to it being known; whether it blew up."""
     error = energy - books[ENERGY0] - books[WORK]
@@ -199,7 +199,7 @@ def tallied(books, energy):
     return False
 
 
-@njit(nogil=True, cache=True)
+@entry
 def stored(rows, margin, count, layout, target):
     """Copy a state: `layout` holds (first row, rows)."""
     at = 0
@@ -210,7 +210,7 @@ def stored(rows, margin, count, layout, target):
             at += 1
 
 
-@njit(nogil=True, cache=True)
+@entry
 def march(strand, stages, ties, loads, aims, books, energies, store, layout, row, clock, margin):
     """Make steps.
 
@@ -290,7 +290,7 @@ def march(strand, stages, ties, loads, aims, books, energies, store, layout, row
 # zeta, turn, place; `turns` the rotation matrix and its quaternion.
 
 
-@njit(nogil=True, cache=True)
+@entry
 def gathered(rows, joints, turns, margin):
     """Hand the forces on followers to their leaders."""
     for i in range(joints.shape[0]):
@@ -309,7 +309,7 @@ def gathered(rows, joints, turns, margin):
                 rows[target + part + r, leader] += total
 
 
-@njit(nogil=True, cache=True)
+@within
 def led(rows, joints, turns, margin):
     """Let followers follow: ζ_f = Ad(motion⁻¹) ζ, g_f = g·motion, motion a rotation."""
     for i in range(joints.shape[0]):

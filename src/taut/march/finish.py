@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from numba import njit
-
 from taut.kernel.blocks import SIZE
 from taut.kernel.implicit_code import BALANCE, EDGE, NODE
+from taut.kernel.jit import within
 from taut.kernel.sweep_code import MARGIN
 from taut.march.call import call_sweep
 from taut.march.special import frames
@@ -14,7 +13,7 @@ SUMS = ("kinetic", "elastic", "gravity", "work", "dissipated", "held", "fallen")
 KINETIC, ELASTIC, GRAVITY, WORK, DISSIPATED, HELD, FALLEN = range(len(SUMS))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def clear(c, special, rows):
     """Forget the forces of holds and followers in the last step."""
     for n in range(special.node.shape[0]):
@@ -23,7 +22,7 @@ def clear(c, special, rows):
             rows[c.other + i, MARGIN + j] = 0.0
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def finish(c, special, rows, par, room, energy):
     """Strains, momenta and poses after the step, with the velocities that were found."""
     h, count, sums = par[c.step], c.unknown.shape[0], room.sums
@@ -40,7 +39,7 @@ def finish(c, special, rows, par, room, energy):
             lead(c, special, rows, n)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def pull(c, rows, par, sums, which):
     """A sweep over the edges of all beams; `sums` are made anew."""
     base, stride, numbers = rows.ctypes.data + 8 * MARGIN, rows.shape[1], par.ctypes.data
@@ -50,7 +49,7 @@ def pull(c, rows, par, sums, which):
         call_sweep(c.address[which], base, stride, numbers, first, last, sums.ctypes.data)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def bind(c, special, rows, par, sums, h, time):
     """Forces of followers on their leaders, and of holds; the work of holds over a time."""
     base, stride, numbers = rows.ctypes.data + 8 * MARGIN, rows.shape[1], par.ctypes.data
@@ -73,7 +72,7 @@ def bind(c, special, rows, par, sums, h, time):
     return work
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def react(c, special, rows, n, h):
     """Add the force of a hold to the others on its node; the work of the force."""
     j, hold = MARGIN + special.node[n], special.hold[n]
@@ -92,7 +91,7 @@ def react(c, special, rows, n, h):
     return work
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def lead(c, special, rows, n):
     """Put a follower where its leader is."""
     j, other, q = MARGIN + special.node[n], MARGIN + special.leader[n], special.quaternion[n]

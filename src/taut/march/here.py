@@ -15,9 +15,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from taut.errors import InputError, UnknownName, close_to
+from taut.kernel.jit import entry, within
 from taut.lie import SO3
 from taut.march.beam_parts import BeamView
 from taut.march.force_parts import force_view
@@ -185,7 +185,7 @@ class Gauge:
         a, b, what = joint.a, joint.b, f"joint {joint.name}"
         held, rod = joint.triad, b.shape is ROD  # which has no angle, and one number for a place
         rows = [a.along(held[x], what) for x in "uwe"]
-        rows += [a.on(joint.at[0], what), np.zeros(3) if rod else b.along(held["u"], what)]
+        rows += [a.on(joint.at[0], what), np.zeros(3) if rod else b.along(joint.other["u"], what)]
         rows.append(np.pad(b.on(joint.at[1], what), (2, 0)) if rod else b.on(joint.at[1], what))
         self.constants = np.array(rows)
         self.sides = (a.first, KINDS[a.shape.name], b.first, KINDS[b.shape.name])
@@ -195,7 +195,7 @@ class Gauge:
         return measured(q, v, *self.sides, self.constants)
 
 
-@njit(cache=True)
+@entry
 def measured(q, v, first_a, kind_a, first_b, kind_b, constants):
     """Angle, its rate, slide, its rate of a joint; rows of `constants` are u, w, e, P_a, b, P_b."""
     u, du = along(q, v, first_a, kind_a, constants[0])
@@ -218,7 +218,7 @@ def measured(q, v, first_a, kind_a, first_b, kind_b, constants):
     return np.arctan2(s, c), s1 * c - c1 * s, slide, rate
 
 
-@njit(cache=True)
+@within
 def along(q, v, first, kind, c):
     """The direction Σ cᵢ dᵢ of a part and its rate."""
     if kind == 0:  # the ground
@@ -235,7 +235,7 @@ def along(q, v, first, kind, c):
     return _summed(c, d1, d2, d3), _summed(c, r1, r2, r3)
 
 
-@njit(cache=True)
+@entry
 def spin(q, v, first, kind):
     """ω in space."""
     total = (0.0, 0.0, 0.0)
@@ -251,17 +251,17 @@ def spin(q, v, first, kind):
     return total
 
 
-@njit(cache=True)
+@within
 def _triple(x, at):
     return (x[at], x[at + 1], x[at + 2])
 
 
-@njit(cache=True)
+@within
 def _scaled(c, a):
     return (c * a[0], c * a[1], c * a[2])
 
 
-@njit(cache=True)
+@within
 def _summed(c, a, b, d):
     return (
         c[0] * a[0] + c[1] * b[0] + c[2] * d[0],
@@ -270,12 +270,12 @@ def _summed(c, a, b, d):
     )
 
 
-@njit(cache=True)
+@within
 def _dot(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@njit(cache=True)
+@within
 def _cross(a, b):
     return (
         a[1] * b[2] - a[2] * b[1],

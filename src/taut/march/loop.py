@@ -13,8 +13,8 @@ one go or continued.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from taut.kernel.jit import copy, entry, within
 from taut.kernel.step_code import NOTES
 from taut.march.call import call_map, call_steps
 
@@ -40,7 +40,7 @@ def opened(**first: np.ndarray) -> np.ndarray:
     return books
 
 
-@njit(nogil=True, cache=True)
+@within
 def close_block(books):
     """File the mean of a full block; merge in pairs when there is no room."""
     k = int(books[BLOCKS_FULL])
@@ -56,7 +56,7 @@ def close_block(books):
     books[BLOCKS_FULL] = k
 
 
-@njit(nogil=True, cache=True)
+@entry
 def march(
     address, context, sheet, par, books, store, row, t0, h, end_h, first, count, every, last, frail
 ):  # fmt: skip
@@ -113,7 +113,7 @@ def march(
         )  # fmt: skip
         row += (k + made) // every - k // every
         k += made
-        if made < ask and frail and np.any(notes[OK] == 0.0):
+        if made < ask and frail and stopped(notes):
             code = FRAIL
         elif made < ask:  # all lanes stopped before the step that some cannot make
             for lane in range(lanes):
@@ -123,7 +123,7 @@ def march(
                     books[lane, IN_BLOCK] += made
                     for i in range(COUNT):
                         books[lane, i] = notes[i, lane]
-                    graves[:, lane] = state[:, lane]
+                    copy(state[:, lane], graves[:, lane])
             if alive(books) < 0:
                 code = FAILED
             else:
@@ -137,7 +137,8 @@ def march(
                     close_block(books[lane])
                     notes[ERROR_SUM, lane] = 0.0
         if made > 0 and k == last and k % every != 0:  # the last state is always stored
-            store[row] = state[:wide]
+            for i in range(wide):
+                copy(state[i], store[row, i])
             row += 1
         if code == DONE and notes[CHART_CONDITION, 0] < par[0, 3]:
             code = CHART
@@ -148,7 +149,7 @@ def march(
     return k - first, row, code
 
 
-@njit(nogil=True, cache=True)
+@entry
 def guarded(
     address, context, sheet, par, books, store, row, t0, h, end_h, first, count, every, last, frail,
     units, most,
@@ -162,8 +163,8 @@ def guarded(
     state, noted = np.empty(slots), np.empty(books.shape[1])
     done, code = 0, DONE
     while done < count and code == DONE:
-        state[:] = sheet[:slots, 0]
-        noted[:] = books[0]
+        copy(sheet[:slots, 0], state)
+        copy(books[0], noted)
         made, after, code = march(
             address, context, sheet, par, books, store, row, t0, h, end_h, first + done, 1, every,
             last, frail,
@@ -176,15 +177,24 @@ def guarded(
             turned = max(turned, abs(now - was) / units[i])
             speed = max(speed, abs(was) / units[i], abs(now) / units[i])
         if turned > most * speed and abs(h) * speed > STILL:
-            sheet[:slots, 0] = state
-            books[0] = noted
+            copy(state, sheet[:slots, 0])
+            copy(noted, books[0])
             return done, row, TURN
         row = after
         done += 1
     return done, row, code
 
 
-@njit(nogil=True, cache=True)
+@within
+def stopped(notes):
+    """Whether some lane cannot make its next step."""
+    for lane in range(notes.shape[1]):  # noqa: SIM110 - Numba has no generators here
+        if notes[OK, lane] == 0.0:
+            return True
+    return False
+
+
+@within
 def alive(books):
     """The first lane that has not failed, or −1."""
     for lane in range(books.shape[0]):
@@ -193,17 +203,17 @@ def alive(books):
     return -1
 
 
-@njit(nogil=True, cache=True)
+@within
 def revive(state, notes, books):
     """Lanes that failed go on as copies of one that did not, so that they cost nothing."""
     source = alive(books)
     for lane in range(books.shape[0]):
         if books[lane, FAILED_AT] >= 0.0:
-            state[:, lane] = state[:, source]
-            notes[:, lane] = notes[:, source]
+            copy(state[:, source], state[:, lane])
+            copy(notes[:, source], notes[:, lane])
 
 
-@njit(nogil=True, cache=True)
+@entry
 def evaluate(address, source, target, source_address, target_address, rows, results):
     """Evaluate a compiled map at every row."""
     for i in range(rows.shape[0]):

@@ -12,15 +12,15 @@ first order, and the energy stays in a band.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from taut.kernel.jit import entry
 from taut.march.field_loop import BLOWN_UP, DONE, UNSOLVED, copied, noted, stored, swept
 
 ROUNDS = 200
 SMALL, NOISE = 1e-31, 1e-24  # squares of relative changes: below round-off, or rounding if stuck
 
 
-@njit(nogil=True, cache=True)
+@entry
 def settled(rows, origin, par, stages, halos, table, margin, nodes):
     """Find the momenta of the next time; whether they were found."""
     move, pull = stages[0], stages[1]
@@ -46,7 +46,7 @@ def settled(rows, origin, par, stages, halos, table, margin, nodes):
     return False
 
 
-@njit(nogil=True, cache=True)
+@entry
 def counted(rows, origin, par, stages):
     """The energy at the time of the strains, with the momenta that are shown."""
     sums = np.zeros(4)
@@ -54,7 +54,7 @@ def counted(rows, origin, par, stages):
     return sums[0]
 
 
-@njit(nogil=True, cache=True)
+@entry
 def march(
     rows, origin, par, stages, halos, table, books, store, layout, row, h, first, count, every,
     margin, nodes

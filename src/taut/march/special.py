@@ -16,9 +16,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from taut.kernel.blocks import SIZE
+from taut.kernel.jit import within
 from taut.kernel.sweep_code import MARGIN
 
 FIXED, PATH = 0, 1  # kinds of holds
@@ -62,7 +62,7 @@ class Special(NamedTuple):
     extra: np.ndarray
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def back(q, x, out):
     """Rᵀ x of a unit quaternion, scalar first."""
     a0 = q[2] * x[2] - q[3] * x[1] - q[0] * x[0]
@@ -73,7 +73,7 @@ def back(q, x, out):
     out[2] = x[2] + 2.0 * (q[1] * a1 - q[2] * a0)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def bowed(k, r, out):
     """N(k) r."""
     along = 0.25 * (k[0] * r[0] + k[1] * r[1] + k[2] * r[2])
@@ -82,7 +82,7 @@ def bowed(k, r, out):
     out[2] = r[2] - 0.5 * (k[0] * r[1] - k[1] * r[0]) + along * k[2]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def unbowed(k, v, out):
     """N(k)⁻¹v = (1 + k×/2)v/(1 + k·k/4)."""
     scale = 1.0 / (1.0 + 0.25 * (k[0] * k[0] + k[1] * k[1] + k[2] * k[2]))
@@ -91,7 +91,7 @@ def unbowed(k, v, out):
     out[2] = scale * (v[2] + 0.5 * (k[0] * v[1] - k[1] * v[0]))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def bow_slope(k, r, j, out):
     """∂(N(k) r)/∂k_j."""
     along = 0.25 * (k[0] * r[0] + k[1] * r[1] + k[2] * r[2])
@@ -101,7 +101,7 @@ def bow_slope(k, r, j, out):
     out[two] = -0.5 * r[one] + 0.25 * k[two] * r[j]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def impose(s, rows, zeta, turn, h):
     """Make the velocities of special nodes what they have to be."""
     work = np.empty((4, 3))
@@ -142,7 +142,7 @@ def impose(s, rows, zeta, turn, h):
                 rows[zeta + i, j] = found[i]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def frames(s, rows, zeta, turn, gap, h):
     """E, H and what is added to diagonal blocks, at the velocities and balances in `rows`."""
     work = np.empty((5, 3))
@@ -179,7 +179,7 @@ def frames(s, rows, zeta, turn, gap, h):
                 s.extra[hold, 3, i] = h * total
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@within
 def follow(s, n):
     """E and H of a follower, from its leader's."""
     other = -1
