@@ -607,7 +607,10 @@ class TestModelFiles:
         file.write_text(MODEL.replace('"-l", 0', '"-l", 0.5'))
         code, _, text = command("check", file)
         assert code == 2
-        assert "the nearest consistent state" in text
+        assert "--project takes the nearest consistent state" in text
+        code, text, _ = command("check", file, "--project")
+        assert code == 0
+        assert "start      projected" in text
         file.write_text(MODEL.replace("mass", "maß"))
         code, _, text = command("check", file)
         assert code == 2

@@ -96,6 +96,7 @@ def parser() -> argparse.ArgumentParser:
     check = command("check", _check, "tell whether a model fits together, without running it")
     check.add_argument("name", metavar="NAME", help=FILES)
     _add_values(check)
+    _add_project(check)
     schema = command("schema", _schema, "tell what a model file may say")
     schema.add_argument("--json", action="store_true", help="as JSON Schema, for editors")
     known = command("methods", _methods, "list the methods, or cite the references of one")
@@ -120,11 +121,15 @@ def _add_run(made: argparse.ArgumentParser) -> None:
     made.add_argument("--duration", type=float, metavar="T")
     made.add_argument("--every", type=int, metavar="K", help="keep every K-th state")
     _add_values(made)
-    made.add_argument("--project", action="store_true",
-                      help="take the nearest start that satisfies the constraints")  # fmt: skip
+    _add_project(made)
     made.add_argument("--out", action="append", metavar="DIR|FILE",
                       help="a directory for report, plot, CSV and JSON, or a file that ends in "
                       f"{', '.join(KINDS)}; may be repeated (default: out/run)")  # fmt: skip
+
+
+def _add_project(made: argparse.ArgumentParser) -> None:
+    made.add_argument("--project", action="store_true",
+                      help="take the nearest start that satisfies the constraints")  # fmt: skip
 
 
 def _add_values(made: argparse.ArgumentParser) -> None:
@@ -204,6 +209,8 @@ def _check(chosen: argparse.Namespace) -> None:
         given = Model(
             given.system, title=given.title, **{key: getattr(given, key) for key in settings}
         )
+    if chosen.project:
+        given.settings["project"] = True
     print(checked(given))
 
 

@@ -67,8 +67,8 @@ def test_every_joint_and_force_comes_back():
         assert part.masses == found.model.parts[name].masses
     assert list(found.model.forces) == list(model.model.forces)  # those of beams among them
     assert found.text == model.text
-    looks = found.model["c"].looks
-    assert (looks["look"], looks["size"].tolist()) == ("box", [1, 1, 2])
+    (look,) = found.model["c"].looks["shapes"]
+    assert (look.kind, look.size.tolist()) == ("box", [1, 1, 2])
     for name in ("k", "ground"):
         (was,), (now,) = (m[name].looks["shapes"] for m in (model.model, found.model))
         assert (was.kind, was.colour) == (now.kind, now.colour)

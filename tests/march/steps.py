@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
+from numba import njit
 
 from taut.fields.loads import s as place_symbol
 from taut.fields.mesh import Mesh
 from taut.kernel.implicit_code import sweeps_of
-from taut.kernel.jit import entry
 from taut.kernel.strand import rigid
 from taut.kernel.sweep_code import MARGIN
 from taut.lie import SE3, SO3
@@ -34,7 +34,7 @@ from taut.methods.fields.implicit import EnergyMomentumBeam
 from taut.model.symbols import t
 
 
-@entry
+@njit(error_model="numpy")  # uncached: this file is run, not imported
 def advance(coupling, special, rows, par, room, notes, sums):
     """A step, as Python can call it."""
     return coupled.advance(coupling, special, rows, par, room, notes, sums)

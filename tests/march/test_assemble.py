@@ -425,14 +425,71 @@ def test_the_angle_of_a_hinge_that_was_askew_is_the_same_to_all_who_tell_it():
     np.testing.assert_allclose(float(plain["hinge"].angle), angle[0], atol=0.02)
 
 
-def test_an_axis_that_points_the_other_way_is_half_a_turn():
+@pytest.mark.parametrize("degrees", [30, 75, 80, 89.99, 90, 91, 120, 179.9999, 180])
+@pytest.mark.parametrize("kind", ["prismatic", "revolute", "planar"])
+def test_axes_point_the_same_way_in_the_end(kind, degrees):
+    """Rows of joints do not know an axis from its opposite, nor a slider's three axes in turn."""
+    angle = np.radians(degrees)
+    axis = np.array([0.6 * np.sin(angle), 0.8 * np.sin(angle), np.cos(angle)])
+    m = taut.Mechanism()
+    m.body("b", mass=1, inertia=(0.3, 0.2, 0.4), at=(0, 0, 0), angular_velocity=(0, 0, 3))
+    m.body("c", mass=1, inertia=(0.3, 0.2, 0.4), at=(1, 0, 0))  # goes with b as it stands
+    m.spherical("ball", "b", "c", at=(0.5, 0, 0))
+    word = "normal" if kind == "planar" else "axis"
+    places = (0, 0, 0), (0, 0, 0)
+    getattr(m, kind)("joint", m.ground, "b", at=places, **{word: ((0, 0, 1), axis)})
+    frame = np.column_stack([m.joints["joint"].other[x] for x in "uwe"])
+    np.testing.assert_allclose(frame.T @ frame, np.eye(3), atol=1e-14)
+    assert np.linalg.det(frame) == pytest.approx(1)
+    found = m.assemble()
+    np.testing.assert_allclose(found["b"].rotation @ axis, (0, 0, 1), atol=1e-9)
+    run = taut.simulate(m, project=True, duration=0.01, step=0.01, laws=None)
+    np.testing.assert_allclose(run["b"].rotation[0] @ axis, (0, 0, 1), atol=1e-9)
+
+
+def test_what_turns_about_its_axis_in_space_still_does_when_it_was_askew():
+    for counted in (False, True):
+        m = taut.Mechanism()
+        m.body("b", mass=1, inertia=(0.3, 0.2, 0.4), at=(0, 0, 0), angular_velocity=(0, 0, 3))
+        axes = (0, 0, 1), (0.8, 0, 0.6)
+        m.revolute("hinge", m.ground, "b", at=((0, 0, 0), (0, 0, 0)), axis=axes)
+        if counted:
+            m.angle("hinge")
+        assert float(m.assemble()["hinge"].rate) == pytest.approx(3, rel=1e-12)
+
+
+def test_axes_that_meet_the_wrong_way_round_are_named():
     m = taut.Mechanism()
     m.body("b", mass=1, inertia=(0.3, 0.2, 0.4), at=(0, 0, 0))
-    m.revolute("hinge", m.ground, "b", at=(0, 0, 0), axis=((0, 0, 1), (0, 0, -1)))
-    held = m.joints["hinge"].other
-    frame = np.column_stack([held[x] for x in "uwe"])
-    assert np.linalg.det(frame) == pytest.approx(1)
-    np.testing.assert_allclose(frame.T @ frame, np.eye(3), atol=1e-15)
+    for name, z, sign in (("one", 0, 1), ("two", 1, -1)):
+        axes = (0, 0, 1), (0, 0, sign)
+        m.revolute(name, m.ground, "b", at=((0, 0, z), (0, 0, z)), axis=axes)
+    with pytest.raises(taut.ConstraintError, match=r"revolute joint two meet the wrong way round"):
+        m.assemble()
+
+
+def test_steps_of_springs_in_hinges_that_are_askew():
+    steps = []
+    for askew in (False, True):
+        m = taut.Mechanism()
+        turned = taut.rotation((0, np.radians(60), 0), "xyz") if askew else np.eye(3)
+        m.body("b", mass=1, inertia=(1, 1, 0.01), at=(0, 0, 0), rotation=turned)
+        axis = ((0, 0, 1), turned @ (0, 0, 1)) if askew else (0, 0, 1)
+        m.revolute("hinge", m.ground, "b", at=(0, 0, 0), axis=axis)
+        m.torsion("hinge", stiffness=100)
+        steps.append(m.stable_step())
+    assert steps[0] == pytest.approx(0.02)
+    assert steps[1] == pytest.approx(steps[0], rel=1e-9)
+
+
+def test_what_was_moved_has_a_centre():
+    m = taut.Mechanism()
+    m.body("wheel", mass=1, inertia=(0.3, 0.2, 0.4), at=(0, 0, 0), angular_velocity=(0, 0, 1))
+    m.revolute("hinge", m.ground, "wheel", at=(0, 0, 0), axis=(0, 0, 1))
+    m.angle("hinge")
+    found = m.assemble()
+    assert list(found.moved) == ["wheel"]
+    assert ("moved most", "nothing") in found.rows()
 
 
 def test_axes_of_universal_joints_are_checked():

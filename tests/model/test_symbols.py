@@ -3,6 +3,7 @@
 import pytest
 import sympy as sp
 
+import taut
 from taut.errors import ModelError
 from taut.model.symbols import distinct, free_symbols, scalar, spelled, spread
 
@@ -68,3 +69,28 @@ def test_shared_nodes_are_spelled_once():
     assert 2**40 < spread(e) < 2**42
     assert spread(x * y + 1) == 5
     assert spelled(e) != spelled(sp.Mul(e, x, evaluate=False))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__import__('os').getcwd()", "().__class__", "x.diff(x)", "eval(chr(49))", "open(x)",
+        "[x for x in (1, 2)]", "lambda: 1", "x if 'a' else 1",
+    ],
+)  # fmt: skip
+def test_a_text_that_is_no_formula_is_not_run(text):
+    x = taut.coordinates("x")[0]
+    with pytest.raises(taut.ModelError, match="not a formula"):
+        taut.System([x], mass=1, potential=text)
+    m = taut.Mechanism()
+    m.body("b", mass=1, inertia=(1, 1, 1), at=(0, 0, 0))
+    m.revolute("h", m.ground, "b", at=(0, 0, 0), axis=(0, 0, 1))
+    with pytest.raises(taut.ModelError, match="not a formula"):
+        m.drive("h", angle=text)
+
+
+def test_formulas_may_be_texts():
+    found = scalar("1.5e-3*cos(2*y) + abs(x) - .5*E*y + pow(x, 2) + max(1, 2)", "it")
+    x, y = sp.symbols("x y")
+    by_hand = 1.5e-3 * sp.cos(2 * y) + sp.Abs(x) - 0.5 * sp.E * y + x**2 + 2
+    assert float((found - by_hand).subs({x: 0.7, y: -0.3})) == pytest.approx(0, abs=1e-15)

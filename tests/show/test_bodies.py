@@ -8,7 +8,7 @@ from PIL import Image
 
 import taut
 from taut.lie import SO3
-from taut.show.bodies import scene_of
+from taut.show.bodies import TURNS, scene_of
 from taut.show.body_shapes import all_shapes, shape_of
 from taut.show.scene import as_json
 from taut.show.solid import CLEAR, Bodies
@@ -205,3 +205,19 @@ def test_a_mesh_is_seen_on_the_page_and_turns(run, visit, tmp_path):
         seen.append((red > green + 60) & (blue > green + 60) & (np.abs(red - blue) < 30))
     assert min(x.sum() for x in seen) > 200
     assert np.mean(seen[0] != seen[1]) > 2e-4
+
+
+@pytest.mark.parametrize("inertia", [(1, 1.9, 1), (1, 2, 1), (0, 1, 1)])
+def test_sizes_are_along_the_axes_of_the_body(inertia):
+    """Also of plates and thin rods, whose principal axes are sorted."""
+    m = taut.Mechanism()
+    m.body("b", mass=1, inertia=inertia, at=(0, 0, 0), look="cylinder", size=(0.2, 0.3, 0.9))
+    run = taut.simulate(m, duration=0.1, step=0.1, laws=None)
+    (solid,) = (x for x in scene_of(run, 1).items if x.kind == "bodies")
+    turn = solid.data["turns"][0, 0] / TURNS
+    frame = SO3.from_quaternion(turn / np.linalg.norm(turn))
+    (drawn,) = all_shapes(run.system.mechanism, [run.system.mechanism.parts["b"]])[0]
+    axes = frame @ SO3.from_quaternion(drawn.spin)
+    assert drawn.size == pytest.approx((0.2, 0.3, 0.9))
+    np.testing.assert_allclose(np.abs(axes[:, 2]), (0, 0, 1), atol=1e-3)
+    assert solid.data["names"] == ["b"]

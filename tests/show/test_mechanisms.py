@@ -366,3 +366,17 @@ class TestEvents:
         assert happened(taut.simulate(system, **start), 9) == []
         file = taut.simulate(system, **start).report(tmp_path / "run.html")
         assert 'id="events"' not in file.read_text()
+
+
+def test_torques_of_gears_are_not_drawn_among_forces():
+    m = taut.Mechanism(gravity=(0, 0, -9.81))
+    m.body("rack", mass=4, inertia=(1, 1, 1), at=(0, 0, 0))
+    m.body("pinion", mass=1, inertia=(0.1, 0.1, 0.1), at=(1, 0, 0))
+    m.prismatic("rail", m.ground, "rack", at=(0, 0, 0), axis=(0, 0, 1))
+    m.revolute("shaft", m.ground, "pinion", at=(1, 0, 0), axis=(0, 1, 0))
+    m.gear("rail", "shaft", ratio=0.05, name="teeth")
+    run = taut.simulate(m, duration=0.1, step=0.01, laws=None)
+    assert np.abs(run["teeth"].torque).max() > 1
+    assert np.abs(run["teeth"].force).max() < 1e-9
+    axes = next(x for x in run.plot().axes if "forces in joints" in x.get_title(loc="left"))
+    assert [x.get_label() for x in axes.lines if not x.get_label().startswith("_")] == ["shaft"]

@@ -11,6 +11,7 @@ from taut.fields.beam import Beam
 from taut.fields.beams import Beams
 from taut.files.model import Model
 from taut.kernel.compile import workshop
+from taut.march.askew import turned
 from taut.march.fields import started
 from taut.march.redundant import owners, told
 from taut.march.start import Start, prepare
@@ -84,6 +85,8 @@ def checked(model: Model) -> Check:
     given = {key: settings.get(key) for key in ("q0", "v0", "p0")}
     if isinstance(model.model, Mechanism):
         q, v = model.model.start()
+        if settings.get("project") and given["q0"] is None:
+            q, v = turned(model.model, q, v)
         given["q0"] = q if given["q0"] is None else given["q0"]
         if given["v0"] is None and given["p0"] is None:
             given["v0"] = v

@@ -39,8 +39,9 @@ def entry(function: Function) -> Function:
 def within(function: Function) -> Function:
     """Compile a function that only other compiled functions call."""
     made: Any = njit(**OPTIONS, **BARE)(function)
-    made.__class__ = Within
-    return made
+    if isinstance(made, CPUDispatcher):  # with NUMBA_DISABLE_JIT it is the plain function
+        made.__class__ = Within
+    return cast(Function, made)
 
 
 @within

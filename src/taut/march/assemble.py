@@ -23,6 +23,7 @@ import numpy as np
 
 from taut.errors import InputError, NoEquilibrium, number
 from taut.kernel.compile import workshop
+from taut.march.askew import check_met, turned
 from taut.march.holding import check_held, connected, listed, no_rest
 from taut.march.placed import Placed
 from taut.march.project import (
@@ -137,8 +138,8 @@ class Assembly(Sheet):
 
     def rows(self) -> list[tuple[str, str]]:
         """The table."""
-        far = max(self.moved, key=lambda name: self.moved[name])
-        most = self.moved[far]
+        far = max(self.moved, key=lambda name: self.moved[name], default="")
+        most = self.moved.get(far, 0.0)
         rows = [
             ("coordinates", str(self.system.n)),
             ("constraints", str(self.system.c)),
@@ -166,16 +167,27 @@ def assemble(mechanism: Mechanism, q0: Any = None, v0: Any = None, time: float =
     t = number("the time", time)
     mechanics, par = workshop(system).mechanics, system.values()
     begin = q.copy()
+    if q0 is None:
+        q, rates = turned(mechanism, q, v)
+        v = rates if v0 is None else v
     if system.c:
         q = nearest(mechanics, q, v, t, par)
         v = tangent(mechanics, q, v, t, par)
+        check_met(mechanism, q)
     keep = independent(mechanics, q, t, par) if system.c else ()
-    moved = {
-        part.name: float(np.linalg.norm((q - begin)[part.first : part.first + 3]))
-        for part in mechanism.parts.values()
-    }
+    moved = _moved(mechanism, begin, q)
     kept = system.mechanism  # as it is now
     return Assembly(kept, system, q, v, system.n - len(keep), owners(system, keep), moved, time=t)
+
+
+def _moved(mechanism: Mechanism, before: np.ndarray, after: np.ndarray) -> dict[str, float]:
+    """How far the centres of parts have gone; what only counts an angle has none."""
+    found, size = {}, 1e-12 * max(1.0, float(np.abs(before).max(initial=0.0)))
+    for part in (x for x in mechanism.parts.values() if x.shape.size >= 3):
+        here = slice(part.first, part.first + 3)
+        gone = float(np.linalg.norm(after[here] - before[here]))
+        found[part.name] = gone if gone > size else 0.0
+    return found
 
 
 def _coordinates(name: str, given: Any, n: int, letter: str = "q") -> np.ndarray:
@@ -273,11 +285,7 @@ def rest(mechanism: Mechanism, q0: Any = None, stable: bool = True, time: float 
     v = np.zeros(system.n)
     return Assembly(
         system.mechanism, system, q, v, begun.freedom, begun.redundant,
-        {
-            part.name: float(np.linalg.norm((q - begun.q)[part.first : part.first + 3]))
-            for part in mechanism.parts.values()
-        },
-        steady, begun.time, True,
+        _moved(mechanism, begun.q, q), steady, begun.time, True,
     )  # fmt: skip
 
 

@@ -333,7 +333,7 @@ class JointView(View):
     @property
     def slide(self) -> np.ndarray:
         """Of a slider: how far the second has moved along the axis since the start, shape (N,)."""
-        held = self._held("slide", ("prismatic", "cylindrical"))
+        held = self._held("slide", ("prismatic", "cylindrical", "screw"))
         axis = self._direction(self.joint.a, held["e"])
         ends = [
             self._place(x, at)

@@ -18,6 +18,7 @@ from taut.kernel.collecting import uncollected
 from taut.kernel.compile import workshop
 from taut.kernel.evaluate import Snapshot
 from taut.march import loop
+from taut.march.askew import turned
 from taut.march.beam_steps import beyond, step_for
 from taut.march.controlled import ControlledRun
 from taut.march.dense import States
@@ -161,6 +162,8 @@ def simulate(
             method = FLOWS
     if isinstance(model, Mechanism):
         begins, v_begins = model.start()
+        if project and q0 is None:
+            begins, v_begins = turned(model, begins, v_begins)
         q0 = begins if q0 is None else q0
         v0 = v_begins if v0 is None and p0 is None else v0
         if tolerance is None:

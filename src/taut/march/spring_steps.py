@@ -87,11 +87,10 @@ def _grows(measure: Measure, ends: np.ndarray | None) -> tuple[float, list[Wrenc
     a, b, joint = measure.a, measure.b, measure.joint
     if measure.kind == "angle":
         assert joint is not None
-        zero, axis = np.zeros(3), joint.triad["e"]
-        turned = zip((a, b), ((zero, -axis), (zero, axis)), strict=True)
-        return 0.0, [(part, *pull) for part, pull in turned if part.shape.size]
+        turned = ((a, -joint.triad["e"]), (b, joint.other["e"]))
+        return 0.0, [(part, np.zeros(3), axis) for part, axis in turned if part.shape.size]
     if joint is not None:
-        return 0.0, _along(measure, joint.at, joint.triad["e"])
+        return 0.0, _along(measure, joint.at, joint.triad["e"], joint.other["e"])
     places = _places(measure, ends)
     line = places[1] - places[0]
     value = float(np.linalg.norm(line))
@@ -103,12 +102,18 @@ def _places(measure: Measure, ends: np.ndarray | None) -> Any:
     return (measure.a.position, measure.b.position) if ends is None else ends
 
 
-def _along(measure: Measure, ends: np.ndarray | None, line: np.ndarray) -> list[Wrench]:
-    """Wrenches of a pull along a line between both places, on the parts that move."""
+def _along(
+    measure: Measure, ends: np.ndarray | None, line: np.ndarray, other: np.ndarray | None = None
+) -> list[Wrench]:
+    """Wrenches of a pull along a line between both places, on the parts that move.
+
+    Where parts lie askew, the line of the second part is another one.
+    """
     sides, found = (measure.a, measure.b), []
-    for part, place, sign in zip(sides, _places(measure, ends), (-1, 1), strict=True):
+    lines = (-line, line if other is None else other)
+    for part, place, pull in zip(sides, _places(measure, ends), lines, strict=True):
         if part.shape.size:
-            found.append((part, sign * line, sign * np.cross(place - part.position, line)))
+            found.append((part, pull, np.cross(place - part.position, pull)))
     return found
 
 

@@ -7,6 +7,8 @@ known by its name.
 
 from __future__ import annotations
 
+import builtins
+import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cache
@@ -17,6 +19,8 @@ from sympy.core.function import AppliedUndef
 from taut.errors import ModelError, catalogue, close_to
 
 t = sp.Symbol("t", real=True)
+
+PLAIN = {"abs", "max", "min", "pow"}  # builtins that a formula may have
 
 
 def coordinates(names: str) -> tuple[sp.Symbol, ...]:
@@ -72,6 +76,8 @@ def name_of(symbol: sp.Basic) -> str:
 
 def scalar(given: object, where: str, remedy: str | None = None) -> sp.Expr:
     """`given` as a SymPy expression of finite real numbers; anything else is an error."""
+    if isinstance(given, str):
+        check_formula(given, where)
     try:
         expr = sp.sympify(given)
     except (sp.SympifyError, TypeError, ValueError, AttributeError, SyntaxError) as error:
@@ -94,6 +100,19 @@ def scalar(given: object, where: str, remedy: str | None = None) -> sp.Expr:
     if not _rational(expr) and (expr.has(sp.I) or expr.is_extended_real is False):
         raise ModelError(f"{where} is complex", expected="real numbers", received=str(expr)[:80])
     return expr
+
+
+def check_formula(text: str, where: str) -> None:
+    """Refuse a text that is no formula: SymPy would run it as Python."""
+    names = set(re.findall(r"[^\W\d]\w*", text))
+    strange = [x for x in sorted(names) if "__" in x or (x in vars(builtins) and x not in PLAIN)]
+    signs = re.findall(r"""['"`{}\[\];:=@\\]|\.\s*[^\W\d]""", text)
+    if strange or signs:
+        raise ModelError(
+            f"{where} is not a formula",
+            expected="names, numbers, functions, + − * / ** and parentheses",
+            received=f"{(strange or signs)[0]!r} in {text[:60]!r}",
+        )
 
 
 def distinct(*expressions: sp.Basic) -> list[sp.Basic]:
@@ -225,6 +244,7 @@ class Vocabulary:
     def scalar(self, expression: object, where: str) -> sp.Expr:
         """`expression`, also of a text, in whatever symbols."""
         if isinstance(expression, str):  # so that E and I are what they are here
+            check_formula(expression, where)
             with suppress(sp.SympifyError, SyntaxError, TypeError, AttributeError):
                 expression = sp.sympify(expression, locals=dict(self._ours))
         names = ", ".join([*self._ours][:3])

@@ -109,9 +109,12 @@ def _joints(mechanism: Mechanism, run: Trajectory) -> tuple[list[str], list[list
 
 def _joint(mechanism: Mechanism, joint: Joint, extra: int) -> list[str]:
     places = joint.at[:1] if np.array_equal(*joint.at) else joint.at
-    axis = _vector(joint.triad["e"]) if joint.kind in AXES else ""
+    axes = [joint.triad["e"], joint.other["e"]] if joint.kind in AXES else []
     if joint.kind == "universal":
-        axis = f"{_vector(joint.triad['u'])} and {_vector(joint.triad['w'])}"
+        axes = [joint.triad["u"], joint.other["w"]]
+    elif axes and np.array_equal(axes[0], axes[1]):
+        axes = axes[:1]
+    axis = (" and " if joint.kind == "universal" else " – ").join(map(_vector, axes))
     own = joint.counter is not None or f"s_{joint.name}" in mechanism.parts
     redundant = "" if not extra else f"redundant ({extra} of {len(joint.rows)})"
     return [

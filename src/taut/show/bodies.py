@@ -113,11 +113,15 @@ def _solids(
         "places": np.stack([PartView(run, x).position for x in solids], axis=1),
         "turns": np.round(TURNS * turns).astype(np.int16),
         # What has a look of its own is known by it.
-        "names": ["" if "shapes" in x.looks else x.name for x in solids] if named else [],
+        "names": [x.name if _labelled(x) else "" for x in solids] if named else [],
         "inks": [inks[part.name] for part in solids],
         "member": member,
     }
     return Item("bodies", data | as_data(shapes))
+
+
+def _labelled(part: Part) -> bool:
+    return "shapes" not in part.looks or "named" in part.looks
 
 
 def _frames(run: Trajectory, part: Part) -> np.ndarray:

@@ -368,6 +368,7 @@ def draw_joints(axes: Axes, view: View) -> None:
     """How large forces in joints are: of many joints the largest, of a batch that of each."""
     runs, drawn = view.runs, []
     t, joints, left_out = held_in(runs[0], JOINTS)
+    joints = [x for x in joints if x.force.any()]  # and no torque of a gear
     shown = _largest(np.array([np.nanmax(x.size) for x in joints]), len(runs))
     names = [joints[k].name for k in shown]
     for k, run in enumerate(runs):

@@ -269,7 +269,7 @@ def _named(names: list[str], at: np.ndarray, apart: float) -> list[tuple[np.ndar
 def _inside(start: np.ndarray, end: np.ndarray, box: np.ndarray) -> np.ndarray | None:
     """The part of a segment that lies in the box."""
     direction = end - start
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         cuts = (box - start) / direction
     cuts[:, direction == 0] = [[-np.inf], [np.inf]]
     a, b = max(0.0, np.min(cuts, axis=0).max()), min(1.0, np.max(cuts, axis=0).min())

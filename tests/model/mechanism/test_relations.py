@@ -167,9 +167,10 @@ class TestGear:
         m = taut.Mechanism()
         m.body("palm", mass=1, inertia=(0.3, 0.2, 0.4), at=(0, 0, 0), velocity=(1, 0.5, 2))
         for name, x in (("left", 1), ("right", -1)):
-            m.body(name, mass=0.5, inertia=(0.1, 0.2, 0.15), at=(x, 0, 0), velocity=(1, 0.5, 2))
+            m.body(name, mass=0.5 + 0.2 * x, inertia=(0.1, 0.2, 0.15), at=(x, 0, 0),
+                   velocity=(1, 0.5, 2))  # fmt: skip
             m.prismatic(f"{name} rail", "palm", name, at=(x, 0, 0), axis=(1, 0, 0))
-        m.gear("left rail", "right rail", ratio=1)
+        m.gear("left rail", "right rail", ratio=1, name="gear")
         m.torque("palm", (0, 0, 0.2 * taut.t), follower=True)
         m.spring("left", "right", stiffness=20, length=1.5)
         run = taut.simulate(m, duration=1, step=0.005)
@@ -177,6 +178,42 @@ class TestGear:
         assert {"momentum x", "momentum y", "momentum z"} <= kept
         assert not any(x.startswith("angular") for x in kept)
         np.testing.assert_allclose(run["left rail"].slide, -run["right rail"].slide, atol=1e-13)
+        assert np.abs(run["gear"].multipliers).max() > 0.1
+
+    def test_what_a_gear_acts_on_does_not_depend_on_the_order_of_parts(self):
+        found = []
+        for turned in (False, True):
+            m = taut.Mechanism()
+            m.body("palm", mass=1, inertia=(0.3, 0.2, 0.4), at=(0, 0, 0))
+            for name, mass, x in (("left", 1.0, 1), ("right", 0.5, -1)):
+                m.body(name, mass=mass, inertia=(0.1, 0.2, 0.15), at=(x, 0, 0))
+                sides = (name, "palm") if turned else ("palm", name)
+                m.prismatic(f"{name} rail", *sides, at=(x, 0, 0), axis=(1, 0, 0))
+            joint = m.gear("left rail", "right rail", ratio=1, name="gear")
+            assert (joint.a.name, joint.b.name) == ("left", "right")
+            m.force("left", (1, 0, 0))
+            m.force("palm", (-1, 0, 0))
+            found.append(taut.simulate(m, duration=0.1, step=0.01, laws=None)["gear"].force)
+        assert np.abs(found[0]).max() > 0.1
+        np.testing.assert_allclose(*found, rtol=0, atol=1e-12)
+
+    def test_one_that_cannot_be_counted_leaves_nothing_behind(self):
+        m = taut.Mechanism()
+        m.body("rod", mass=1, inertia=(1, 1, 0), at=(3, 0, 0))
+        m.revolute("r", m.ground, "rod", at=(3, 0, 0), axis=(0, 0, 1))
+        with pytest.raises(taut.ModelError, match="thin rod"):
+            m.angle("r")
+        assert list(m.parts) == ["rod"]
+
+    def test_a_screw_has_a_slide(self):
+        m = taut.Mechanism(gravity=(0, 0, -G))
+        m.body("nut", mass=2, inertia=(0.03, 0.03, 0.05), at=(0, 0, 0))
+        m.screw("thread", m.ground, "nut", at=(0, 0, 0), axis=(0, 0, 1), pitch=0.5)
+        run = taut.simulate(m, duration=0.5, step=0.01, laws=None)
+        np.testing.assert_allclose(run["thread"].slide, run["nut"].position[:, 2], atol=1e-14)
+        np.testing.assert_allclose(
+            run["thread"].slide, 0.5 / (2 * np.pi) * run["thread"].angle, atol=1e-12
+        )
 
     def test_refused(self):
         m = taut.Mechanism()

@@ -228,13 +228,13 @@ def triad(axis: np.ndarray, across: np.ndarray | None = None) -> dict[str, np.nd
 
 
 def tilted(held: dict[str, np.ndarray], axis: np.ndarray) -> dict[str, np.ndarray]:
-    """The same directions after the least turn that takes e to another axis."""
-    cosine, across = float(held["e"] @ axis), np.cross(held["e"], axis)
-    if cosine < -1 + 1e-12:  # half a turn about u
-        return {"u": held["u"], "w": -held["w"], "e": axis}
+    """The same directions after the least turn that takes e to another axis.
 
-    def turned(x: np.ndarray) -> np.ndarray:
-        once = np.cross(across, x)
-        return x + once + np.cross(across, once) / (1 + cosine)
-
-    return {"u": turned(held["u"]), "w": turned(held["w"]), "e": axis}
+    It is two reflections, across e (which leaves u) and across m = e + axis.
+    """
+    middle = held["e"] + axis
+    size = float(np.linalg.norm(middle))
+    if size < 1e-9:  # half a turn about u
+        return triad(axis, held["u"])
+    middle /= size
+    return triad(axis, held["u"] - 2 * (middle @ held["u"]) * middle)

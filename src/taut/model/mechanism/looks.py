@@ -97,6 +97,12 @@ def read(part: Part, given: Mapping[str, Any]) -> dict[str, Any]:
         found["look"] = given["look"]
     if given.get("size") is not None:
         found["size"] = extents(f"the size of {part.name}", given["size"])
+        if not np.array_equal(part.axes, np.eye(3)):
+            # Its principal axes are not its own, in which it is drawn.
+            own = look(
+                part, found.pop("look", "box"), found.pop("size"), colour=given.get("colour")
+            )
+            found |= {"shapes": [own], "named": True}
     return found
 
 

@@ -165,7 +165,7 @@ class Named:
         name, a, b = self._sides(kind, sides)
         places = [vector(f"the place of {name}", x) for x in each(at)]
         held, other = triads or ({}, {})
-        if axis is not None:
+        if triads is None and joints.KINDS[kind].first:
             axes = [direction(f"the axis of {name}", x) for x in each(axis)]
             held = other = joints.triad(axes[0])
             if len(np.shape(axis)) == 2:

@@ -42,7 +42,8 @@ class Relations(Words):
     def angle(self, joint: Any) -> sp.Symbol:
         """The angle of a hinge as a coordinate of its own, which counts turns; its symbol.
 
-        It is zero at the start, and grows as the second part turns about the axis.
+        It is zero at the start, and grows as the second part turns about the axis.  (Of a hinge
+        with an axis on each part it is zero where the least turn brings them together.)
         """
         held = self._joint(joint, TURNING)
         if not held.angle:
@@ -52,8 +53,8 @@ class Relations(Words):
     def _count(self, joint: Joint) -> None:
         """A new coordinate φ with u_b = cos φ u_a + sin φ w_a, and the inertia that it is lent."""
         a, b = joint.a, joint.b
-        number_ = self._number(f"angle_{joint.name}", _rate(joint))
         values = self.measure(joint, "angle").values
+        number_ = self._number(f"angle_{joint.name}", _rate(joint))
         indices = [*a.indices, *b.indices, number_.first]
         key = ("angle", a.shape.name, b.shape.name)
         share = SHARE / (_ease(a) + _ease(b))
@@ -72,8 +73,10 @@ class Relations(Words):
     def gear(self, first: Any, second: Any, *, ratio: float, name: str = "") -> Joint:
         """Two hinges or sliders that move together: the first does −ratio · what the second does.
 
-        A hinge turns, a slider slides.  Two toothed wheels with radii r₁, r₂ have ratio r₂/r₁; a
-        belt has −r₂/r₁; a rack that slides by r for each radian of its pinion has −r.
+        A hinge (also a cylindrical joint, a screw, a wheel) turns, a slider slides.  Two toothed
+        wheels with radii r₁, r₂ have ratio r₂/r₁; a belt has −r₂/r₁; a rack that slides by r for
+        each radian of its pinion has −r.  It couples motions alone: the torque (or the force along
+        the slider) is passed on, and no force at the teeth presses on the bearings.
         """
         found = number("the ratio of a gear", ratio)
         if found == 0:
@@ -82,7 +85,9 @@ class Relations(Words):
         if pair[0] is pair[1]:
             raise ModelError("a gear joins a joint to itself", expected="two hinges or sliders")
         name = self._new(name) if name else self._free("joint")
-        ends = [(x.b, x.at[1]) if x.b.shape.size else (x.a, x.at[0]) for x in pair]
+        # What it acts on: the second parts, unless they do not move or are one and the same.
+        one = pair[0].b is pair[1].b and pair[0].a.shape.size and pair[1].a.shape.size
+        ends = [(x.a, x.at[0]) if one or not x.b.shape.size else (x.b, x.at[1]) for x in pair]
         at = np.array([place for _, place in ends])
         made = self._geared(pair, found, name)
         return self._kept(Joint(name, "gear", ends[0][0], ends[1][0], at, [made]))
