@@ -408,7 +408,9 @@ def test_the_angle_of_a_hinge_that_was_askew_is_the_same_to_all_who_tell_it():
     m, heard = taut.Mechanism(), []
     turned = taut.rotation((0.7, -0.4, 0.5), "zyx")
     m.body("b", mass=1, inertia=(0.3, 0.2, 0.4), at=(0, 0, 0.3), rotation=turned)
-    m.revolute("hinge", m.ground, "b", at=((0, 0, 0), (0.1, 0, 0)), axis=((0, 0, 1), (0.6, 0, 0.8)))
+    m.revolute(
+        "hinge", m.ground, "b", at=((0, 0, 0), (0.1, 0, 0)), axis=((0, 0, 1), (0.48, 0.6, 0.64))
+    )
     m.torque("b", lambda t, state: (heard.append(state["hinge"].angle), (0, 0, 0.7))[1])
     plain = m.assemble()
     counted = m.copy()
@@ -425,7 +427,7 @@ def test_the_angle_of_a_hinge_that_was_askew_is_the_same_to_all_who_tell_it():
     np.testing.assert_allclose(float(plain["hinge"].angle), angle[0], atol=0.02)
 
 
-@pytest.mark.parametrize("degrees", [30, 75, 80, 89.99, 90, 91, 120, 179.9999, 180])
+@pytest.mark.parametrize("degrees", [75, 90, 150, 179.9999, 180])
 @pytest.mark.parametrize("kind", ["prismatic", "revolute", "planar"])
 def test_axes_point_the_same_way_in_the_end(kind, degrees):
     """Rows of joints do not know an axis from its opposite, nor a slider's three axes in turn."""
@@ -434,7 +436,7 @@ def test_axes_point_the_same_way_in_the_end(kind, degrees):
     m = taut.Mechanism()
     m.body("b", mass=1, inertia=(0.3, 0.2, 0.4), at=(0, 0, 0), angular_velocity=(0, 0, 3))
     m.body("c", mass=1, inertia=(0.3, 0.2, 0.4), at=(1, 0, 0))  # goes with b as it stands
-    m.spherical("ball", "b", "c", at=(0.5, 0, 0))
+    m.fixed("weld", "b", "c", at=(0.5, 0, 0))
     word = "normal" if kind == "planar" else "axis"
     places = (0, 0, 0), (0, 0, 0)
     getattr(m, kind)("joint", m.ground, "b", at=places, **{word: ((0, 0, 1), axis)})
@@ -443,6 +445,7 @@ def test_axes_point_the_same_way_in_the_end(kind, degrees):
     assert np.linalg.det(frame) == pytest.approx(1)
     found = m.assemble()
     np.testing.assert_allclose(found["b"].rotation @ axis, (0, 0, 1), atol=1e-9)
+    np.testing.assert_allclose(found["c"].rotation, found["b"].rotation, atol=1e-9)
     run = taut.simulate(m, project=True, duration=0.01, step=0.01, laws=None)
     np.testing.assert_allclose(run["b"].rotation[0] @ axis, (0, 0, 1), atol=1e-9)
 
