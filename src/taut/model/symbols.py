@@ -77,7 +77,7 @@ def name_of(symbol: sp.Basic) -> str:
 def scalar(given: object, where: str, remedy: str | None = None) -> sp.Expr:
     """`given` as a SymPy expression of finite real numbers; anything else is an error."""
     if isinstance(given, str):
-        check_formula(given, where)
+        check_formula(given, where, remedy)
     try:
         expr = sp.sympify(given)
     except (sp.SympifyError, TypeError, ValueError, AttributeError, SyntaxError) as error:
@@ -102,7 +102,7 @@ def scalar(given: object, where: str, remedy: str | None = None) -> sp.Expr:
     return expr
 
 
-def check_formula(text: str, where: str) -> None:
+def check_formula(text: str, where: str, remedy: str | None) -> None:
     """Refuse a text that is no formula: SymPy would run it as Python."""
     names = set(re.findall(r"[^\W\d]\w*", text))
     strange = [x for x in sorted(names) if "__" in x or (x in vars(builtins) and x not in PLAIN)]
@@ -112,6 +112,7 @@ def check_formula(text: str, where: str) -> None:
             f"{where} is not a formula",
             expected="names, numbers, functions, + − * / ** and parentheses",
             received=f"{(strange or signs)[0]!r} in {text[:60]!r}",
+            remedy=remedy,
         )
 
 
@@ -243,12 +244,13 @@ class Vocabulary:
 
     def scalar(self, expression: object, where: str) -> sp.Expr:
         """`expression`, also of a text, in whatever symbols."""
+        names = ", ".join([*self._ours][:3])
+        remedy = f"names in a text are those of symbols, such as {names}"
         if isinstance(expression, str):  # so that E and I are what they are here
-            check_formula(expression, where)
+            check_formula(expression, where, remedy)
             with suppress(sp.SympifyError, SyntaxError, TypeError, AttributeError):
                 expression = sp.sympify(expression, locals=dict(self._ours))
-        names = ", ".join([*self._ours][:3])
-        return scalar(expression, where, f"names in a text are those of symbols, such as {names}")
+        return scalar(expression, where, remedy)
 
     def read(self, expression: object, where: str) -> sp.Expr:
         """`expression` in our symbols; an unknown symbol or a non-number is an error."""
