@@ -98,7 +98,7 @@ def catalogue(least_order, symplectic=False):
     return [
         name
         for name, method in CATALOGUE.items()
-        if method.order >= least_order and method.general and not method.charted
+        if method.order >= least_order and not method.charted
         and (method.symplectic or not symplectic)
     ]  # fmt: skip
 

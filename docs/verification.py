@@ -45,9 +45,8 @@ TAIL = """
 `none`: the band is zero. Where it is of the order of 1e−15, what looks like a drift is a walk of
 roundings. `failed`: the run could not be finished at this step; what is shown is what was measured
 until then. The band of a method that is not symplectic is where its drift has led after 20 units of
-time. `precise-element` needs a constant mass and an equilibrium; in each place it has a system of
-that form, so that its numbers do not compare with the others'. The momenta of `energy-momentum` are
-not tangent: it goes back from the tangent ones, and does not come to where it started.
+time. The momenta of `energy-momentum` are not tangent: it goes back from the tangent ones, and does
+not come to where it started.
 """
 
 

@@ -39,7 +39,8 @@ GROUPS = {
     "beams": (
         "fields", "reference/test_beams.py", "reference/test_beam_statics.py",
         "march/test_coupled_run.py", "march/test_damped_run.py", "march/test_implicit_twin.py",
-        "march/test_statics.py", "march/test_field_loads.py",
+        "march/test_statics.py", "march/test_field_loads.py", "march/test_field_halving.py",
+        "kernel/test_threads.py",
     ),
 }  # fmt: skip
 
@@ -103,6 +104,24 @@ def taut_cache() -> Path:
 def _seeded() -> None:
     random.seed(0)
     np.random.seed(0)  # noqa: NPY002 - for code that uses the global generator
+
+
+@pytest.fixture(params=[1, 2, 4, 8], ids=lambda width: f"lanes{width}")
+def width(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Each number of lanes in turn: every CPU runs all of them."""
+    monkeypatch.setenv("TAUT_LANES", str(request.param))
+    return request.param
+
+
+@pytest.fixture
+def catalogue_as_it_was():
+    """What examples register is forgotten: other tests walk through the catalogue."""
+    from taut.methods import CATALOGUE
+
+    before = dict(CATALOGUE)
+    yield
+    CATALOGUE.clear()
+    CATALOGUE.update(before)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import pytest
 from scipy.special import roots_laguerre
 
 from taut.kernel.compile import workshop
+from taut.methods import CATALOGUE
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 if not FOLDER.exists():
@@ -126,6 +127,16 @@ def chains(*factors):
     """taut takes these multiples of another's time, from two links on."""
     theirs = curve("theirs", "heyoka", 1)
     return {links: [curve("rattle", "taut", f), theirs] for links, f in enumerate(factors, start=2)}
+
+
+def test_who_enters():
+    """Every method without a chart: all of them serve every system."""
+    everyone = work_precision.catalogue(0)
+    assert {"rattle", "precise-element", "rk4"} <= set(everyone)
+    assert set(CATALOGUE) - set(everyone) == {x for x, m in CATALOGUE.items() if m.charted}
+    symplectic = [x for x in everyone if CATALOGUE[x].symplectic]
+    assert work_precision.catalogue(0, symplectic=True) == symplectic
+    assert work_precision.catalogue(4) == [x for x in everyone if CATALOGUE[x].order >= 4]
 
 
 def test_overtaking_is_for_good():

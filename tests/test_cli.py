@@ -82,6 +82,39 @@ class TestStart:
         assert code == 2
         assert "usage: taut" in err
 
+    @pytest.mark.parametrize(
+        ("option", "hint"),
+        [
+            ("--dt=0.1", "dt is called step here: --step"),
+            ("--t-end=1", "--duration"),
+            ("--q=1", ""),
+        ],
+    )
+    def test_options_of_others(self, command, option, hint):
+        code, _, err = command("run", "pendulum", option)
+        assert code == 2
+        assert f"unrecognized arguments: {option}" in err
+        assert hint in err
+        assert ("(" in err.splitlines()[-1]) == bool(hint)
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ["nosuch.toml"], ["."], [""], ["a\tb"], ["pendulum", "--method", "RK45"],
+            ["pendulum", "--step", "nan"], ["pendulum", "--duration", "-1"],
+            ["pendulum", "--every", "0"], ["pendulum", "--set", "g"],
+            ["pendulum", "--tolerance", "0"], ["pendulum", "--out", "x" * 300 + ".html"],
+            ["pendulum", "--out", "run.mat"], ["pendulum", "--out", "file/a.html"],
+        ],
+    )  # fmt: skip
+    def test_wrong_arguments_are_told_in_one_message(self, command, arguments, tmp_path):
+        (tmp_path / "file").write_text("")
+        code, out, err = command("run", *arguments)
+        assert (code, out) == (2, "")
+        assert err.startswith("taut: ")
+        assert "Traceback" not in err
+        assert [x.name for x in tmp_path.iterdir()] == ["file"]
+
     def test_the_installed_command_is_this_one(self):
         script = Path(sys.executable).with_name("taut")
         done = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
@@ -314,8 +347,19 @@ class TestEnds:
         assert "x.csv" in out
         assert Path("x.csv").exists()
 
+    def test_what_interrupts_a_report_does_not_take_the_run_with_it(self, command, monkeypatch):
+        def interrupted(*_, **__):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("taut.march.trajectory.Trajectory.report", interrupted)
+        code, out, _ = command("run", "pendulum", "--duration", "1", "--out", "there/")
+        assert code == 130
+        assert [x.name for x in Path("there").iterdir()] == ["pendulum.csv"]
+        assert "written, without what was interrupted\n  there/pendulum.csv" in out
+
     @pytest.mark.skipif(os.name != "posix", reason="signals")
-    def test_a_signal_ends_a_long_run(self):
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    def test_a_signal_ends_a_long_run(self, number, tmp_path):
         script = (
             "from taut.cli import main; from taut.problems.base import Problem\n"
             "old = Problem.simulate\n"
@@ -334,14 +378,16 @@ class TestEnds:
         ]
         process = subprocess.Popen(
             [sys.executable, "-c", script, *arguments],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
         )  # fmt: skip
         assert process.stdout.readline() == "begin\n"
         time.sleep(2)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, err = process.communicate(timeout=60)
-        assert process.returncode == 130, out + err
+        assert process.returncode == 128 + number, out + err
         assert "Traceback" not in err
+        if "nothing had been computed" not in err:  # it was quick to begin
+            assert len(np.loadtxt(tmp_path / "x.csv", delimiter=",", skiprows=1).shape) > 0
 
     @pytest.mark.skipif(os.name != "posix", reason="pipes")
     def test_a_reader_that_leaves_is_no_error_message(self):

@@ -26,6 +26,7 @@ def without_times(text: str) -> str:
     return re.sub(r"\d\.\de-1[5-9]", "round-off", text)
 
 
+@pytest.mark.usefixtures("catalogue_as_it_was")
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_blocks_run_and_print_what_is_shown(page):
     """The blocks of a page run in order; the output shown below one is what it printed."""

@@ -8,6 +8,7 @@ from pkgutil import walk_packages
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import taut
 from taut import errors
@@ -122,7 +123,7 @@ def test_interrupted_is_a_keyboard_interrupt_too():
 MADE_OF = {
     "kind": "method", "name": "ratle", "known": ["rattle", "euler"], "t": 0.5, "index": 7,
     "load_factor": 0.25, "g": np.ones(2), "hidden": np.ones(1), "q": np.ones(3), "v": np.ones(3),
-    "file": "model.toml", "line": 3,
+    "file": "model.toml", "line": 3, "error": 0.1,
 }  # fmt: skip
 
 
@@ -209,3 +210,71 @@ def test_a_warning_of_a_file_can_be_pickled():
     told = taut.Unsimulated("robot.urdf", ["limit of elbow"])
     for again in (pickled(told), copy.copy(told)):
         assert (str(again), again.notes) == (str(told), told.notes)
+
+
+class TestWhatIsGiven:
+    """The checks at the door."""
+
+    @pytest.mark.parametrize("value", [2, 2.0, np.float32(2), np.int64(2), np.array(2), sp.S(2)])
+    def test_numbers(self, value):
+        assert errors.number("a", value) == 2.0
+        assert type(errors.number("a", value)) is float
+
+    @pytest.mark.parametrize(
+        "value",
+        [True, np.True_, "2", b"2", 2 + 0j, np.complex128(2), np.ones(1), [2], None, sp.I, sp.true,
+         np.datetime64("2020-01-01"), np.array("2")],
+    )  # fmt: skip
+    def test_what_is_none(self, value):
+        with pytest.raises(taut.InputError, match="a is not a number"):
+            errors.number("a", value)
+
+    @pytest.mark.parametrize("value", [10**400, np.nan, np.inf, sp.oo])
+    def test_what_is_not_finite(self, value):
+        with pytest.raises(taut.InputError, match="a is not finite"):
+            errors.number("a", value)
+
+    def test_whole_numbers(self):
+        assert errors.whole("a", np.int64(3), 1, 5) == 3
+        for value in (0, 6, 2.0, "3", True, 10**400, None, np.ones(1, dtype=int)):
+            with pytest.raises(taut.InputError, match="a is not a number that counts") as caught:
+                errors.whole("a", value, 1, 5)
+            assert caught.value.expected == "a whole number, 1 … 5"
+
+    def test_flags(self):
+        assert errors.flag("a", np.True_) is True
+        for value in (0, 1, "True", None, np.ones(2), sp.true):
+            with pytest.raises(taut.InputError, match="neither True nor False"):
+                errors.flag("a", value)
+
+    def test_words_and_texts(self):
+        assert errors.word("end", "free", ("free", "held")) == "free"
+        for value in ("fre", 1, None, [], np.array(["free"]), {}):
+            with pytest.raises(taut.UnknownName):
+                errors.word("end", value, ("free", "held"))
+        with pytest.raises(taut.InputError, match="a is no text"):
+            errors.text("a", b"text")
+
+    def test_lists(self):
+        assert errors.listed("a", (x for x in "ab")) == ["a", "b"]
+        for value in ("ab", b"ab", {1, 2}, frozenset("ab"), 3, None, np.array(1.0)):
+            with pytest.raises(taut.InputError, match="a cannot be read"):
+                errors.listed("a", value)
+
+    def test_paths(self, monkeypatch, tmp_path):
+        monkeypatch.setenv("HOME", str(tmp_path))
+        assert errors.place("~/a.html") == tmp_path / "a.html"
+        assert errors.place(tmp_path) == tmp_path
+        for value in (None, 3, b"a", ["a"], "a\0b", "\ud800", "~no_such_user/a"):
+            with pytest.raises(taut.FileError, match="this is no path of a file"):
+                errors.place(value)
+
+    def test_what_cannot_be_shown(self):
+        class Silent:
+            def __repr__(self):
+                raise RuntimeError("no word")
+
+        assert errors.brief(Silent()) == "a Silent"
+        assert errors.brief(10**5000) == "a int"
+        assert errors.brief("a\n  b") == r"'a\n b'"
+        assert len(errors.brief("x" * 1000)) == 80

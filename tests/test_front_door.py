@@ -139,6 +139,7 @@ def test_a_trajectory_has_what_the_contract_names():
         assert hasattr(run, name)
 
 
+@pytest.mark.usefixtures("catalogue_as_it_was")
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_in_docstrings(name):
     module = import_module(name)

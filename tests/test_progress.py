@@ -4,6 +4,7 @@ import io
 import time
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import taut
@@ -44,6 +45,32 @@ def test_a_callable_is_told():
         bar.expect(1)
         bar.add(3)
     assert told == [(3, 5), (6, 6)]
+
+
+def test_one_that_fails_ends_the_work_and_nothing_is_lost():
+    (x,) = taut.coordinates("x,")
+    spring = taut.System([x], mass=1, potential=x**2 / 2)
+
+    def fails(done, total):
+        raise ZeroDivisionError("in the user's function")
+
+    settings = {"q0": [1], "v0": 0, "duration": 1, "step": 0.1, "laws": None}
+    with pytest.raises(taut.ProgressError) as caught:
+        taut.simulate(spring, **settings, progress=fails)
+    assert "ZeroDivisionError" in caught.value.received
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    partial = caught.value.partial
+    assert len(partial) > 1
+    whole = taut.simulate(spring, **settings)
+    assert np.array_equal(partial.q, whole.q[: len(partial)])
+
+
+@pytest.mark.parametrize("wish", ["yes", 1, [], np.ones(2)])
+def test_a_wish_that_is_none(wish):
+    with pytest.raises(taut.InputError, match="progress cannot be used"):
+        Progress(wish, 1, "model")
+    with pytest.raises(taut.InputError, match="progress cannot be used"), waiting(wish, "it"):
+        pass
 
 
 def test_the_bar_says_what_is_done():

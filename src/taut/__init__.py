@@ -19,8 +19,10 @@ from taut.errors import (
     Interrupted,
     ModelError,
     NoEquilibrium,
+    ProgressError,
     StepError,
     TautError,
+    ToleranceError,
     Uncontrolled,
     UnknownName,
     UnknownVerb,
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
         hojman,
         lie_symmetries,
         noether,
+        poisson_bracket,
+        poisson_laws,
         special_values,
     )
     from taut.lie.angles import rotation
@@ -117,7 +121,7 @@ _ROOMS = {
     "taut.lie.angles": ("rotation",),
     "taut.laws": (
         "Law", "Laws", "Symmetries", "absorbed", "casimirs", "conserved", "hojman",
-        "lie_symmetries", "noether", "special_values",
+        "lie_symmetries", "noether", "poisson_bracket", "poisson_laws", "special_values",
     ),
     "taut.model": (
         "Control", "Drawing", "Equations", "Flow", "Mechanism", "System", "Term", "coordinates",
@@ -148,12 +152,13 @@ __all__ = [
     "Flow", "GGL", "GaussLobatto", "GeneralizedAlpha", "Hamel", "ImplicitTrapezoid",
     "InconsistentStart", "InputError", "Interrupted", "Law", "Laws", "LobattoPair", "Mechanism",
     "Method", "Model", "ModelError", "Modes", "NoEquilibrium", "Poisson", "PreciseElement",
-    "Projected", "Rattle", "Rectangle", "Scheme", "Section", "Square", "States", "StepError",
-    "Symmetries", "SymplecticEuler", "SymplecticRK", "System", "TautError", "Term", "TimeElement",
-    "Trajectory", "Tube", "Uncontrolled", "UnknownName", "UnknownVerb", "Unsimulated",
-    "UnstableStep", "Variational", "__version__", "absorbed", "casimirs", "compare", "conserved",
-    "coordinates", "equilibrium", "hojman", "lie_symmetries", "load", "modes", "momenta", "noether",
-    "register", "rotation", "s", "simulate", "special_values", "t", "urdf", "velocities",
+    "ProgressError", "Projected", "Rattle", "Rectangle", "Scheme", "Section", "Square", "States",
+    "StepError", "Symmetries", "SymplecticEuler", "SymplecticRK", "System", "TautError", "Term",
+    "TimeElement", "ToleranceError", "Trajectory", "Tube", "Uncontrolled", "UnknownName",
+    "UnknownVerb", "Unsimulated", "UnstableStep", "Variational", "__version__", "absorbed",
+    "casimirs", "compare", "conserved", "coordinates", "equilibrium", "hojman", "lie_symmetries",
+    "load", "modes", "momenta", "noether", "poisson_bracket", "poisson_laws", "register",
+    "rotation", "s", "simulate", "special_values", "t", "urdf", "velocities",
 ]  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 from urllib.parse import quote
 
 from taut._version import __version__
+from taut.calls import public
 from taut.errors import InputError, UnknownName
 from taut.text import marked
 
@@ -32,6 +33,7 @@ _REST = re.compile(r"\s*,?\s*")
 _PLAIN = {"--": "–", "``": "“", "''": "”", r"$\alpha$": "α", "{": "", "}": ""}
 
 
+@public
 @dataclass(frozen=True)
 class Reference:
     """One entry of BibTeX.
@@ -108,6 +110,7 @@ class Reference:
         return "\n".join([f"@{self.kind}{{{self.key},", *lines, "}"])
 
 
+@public
 class Sourced:
     """What comes from somewhere: a method or a scheme.
 
@@ -130,6 +133,7 @@ class Sourced:
         return shortly(self.references)
 
 
+@public
 @dataclass(frozen=True)
 class Citations:
     """References in groups; prints as a list, `bibtex` is for a paper.

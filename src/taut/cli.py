@@ -1,6 +1,6 @@
 """The command ``taut``.  Nothing heavy is imported before a command needs it.
 
-Exit codes: 0 done, 1 a broken pipe, 2 a wrong command or a `TautError`, 130 Ctrl-C;
+Exit codes: 0 done, 1 a broken pipe, 2 a wrong command or a `TautError`, 130 Ctrl-C, 143 SIGTERM;
 ``taut bench`` ends with the benchmark's own.
 """
 
@@ -14,10 +14,11 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
+from signal import SIGINT
 from typing import TYPE_CHECKING, Any
 
 from taut._version import __version__
-from taut.errors import FileError, InputError, TautError
+from taut.errors import FileError, InputError, TautError, place
 from taut.text import aligned
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
 PICTURES = (".png", ".svg", ".pdf")
 FILMS = (".mp4", ".webm", ".mov", ".gif")
-KINDS = (".html", *PICTURES, *FILMS, ".csv", ".json", ".zarr")
+DATA = (".csv", ".zarr")  # the run itself
+KINDS = (".html", *PICTURES, *FILMS, *DATA, ".json")
 MANY = 12  # names that are listed in full
 WIDTH = 100  # letters of a line of prose
 EVENTS = 20  # events that are listed one by one
@@ -47,14 +49,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     grammar = parser()
     chosen, chosen.rest = grammar.parse_known_args(arguments)
     if chosen.rest and chosen.command is not _bench:
-        grammar.error(f"unrecognized arguments: {' '.join(chosen.rest)}")
+        grammar.error(_unknown(chosen))
+    from taut.interrupts import listening
+
+    hearing = None
     try:
-        code = chosen.command(chosen)
-        sys.stdout.flush()
-        return code or 0
+        with listening(waits=False) as hearing:
+            code = chosen.command(chosen)
+            sys.stdout.flush()
+            return code or 0
     except KeyboardInterrupt as error:
         print(str(error) if isinstance(error, TautError) else "interrupted", file=sys.stderr)
-        return 130
+        return 128 + ((hearing and hearing.asked) or SIGINT)
     except TautError as error:
         print(f"taut: {_in_words_of_the_shell(error)}", file=sys.stderr)
         return 2
@@ -62,6 +68,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of our output has gone; do not fail again when Python closes it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+
+
+def _unknown(chosen: argparse.Namespace) -> str:
+    """What is said of options that a command does not have."""
+    from taut.calls import elsewhere
+
+    names = [*vars(chosen), "method", "step"] if hasattr(chosen, "method") else [*vars(chosen)]
+    words = {x: x.lstrip("-").partition("=")[0].replace("-", "_") for x in chosen.rest}
+    meant = [elsewhere(word, names) for x, word in words.items() if x.startswith("--")]
+    hints = "; ".join(f"--{x}".replace(" here: ", " here: --") for x in meant if x)
+    said = f"unrecognized arguments: {' '.join(chosen.rest)}"
+    return f"{said} ({hints})" if hints else said
 
 
 def parser() -> argparse.ArgumentParser:
@@ -154,8 +172,6 @@ def _add_papers(made: argparse.ArgumentParser) -> None:
 
 
 def _run(chosen: argparse.Namespace) -> None:
-    from taut.show.happened import happened
-
     given = _given(chosen.name, chosen.values)
     wished = chosen.out or [str(Path("out", "run"))]
     files = [file for text in wished for file in _files(text, given.name)]
@@ -171,6 +187,20 @@ def _run(chosen: argparse.Namespace) -> None:
             title = given.title or given.name
             _tell("written, as far as the run came", _salvaged(error.partial, files, title))
         raise
+    title = given.title or given.name
+    try:
+        _show(given, run)
+        _write(run, files, title)
+    except KeyboardInterrupt:
+        data = [file for file in files if file.suffix.lower() in DATA and not file.exists()]
+        _tell("written, without what was interrupted", _salvaged(run, data, title))
+        raise
+    _tell("written", files)
+
+
+def _show(given: Any, run: Any) -> None:
+    from taut.show.happened import happened
+
     print(f"{given.title or given.name}\n{run.certificate}")
     found = happened(run, EVENTS) if hasattr(run, "events") else []  # beams watch for none
     if found:
@@ -178,8 +208,6 @@ def _run(chosen: argparse.Namespace) -> None:
     known = list(_against(given, run)) if hasattr(given, "facts") else []
     if known:
         print("\nagainst what is known\n" + table(known))
-    _write(run, files, given.title or given.name)
-    _tell("written", files)
 
 
 def _given(name: str, values: Sequence[str] = ()) -> Any:
@@ -484,22 +512,29 @@ def _value(text: str) -> tuple[str, float]:
 
 def _files(text: str, name: str) -> list[Path]:
     """The files that an --out stands for, found fit before anything is computed or made."""
-    path = Path(text)
+    path = place(text)
     ending = path.suffix.lower()
-    if text.endswith(("/", os.sep)) or not ending or (path.is_dir() and ending != ".zarr"):
-        files = [path / f"{name}{kind}" for kind in (".html", ".png", ".csv", ".json")]
-    elif ending in KINDS:
-        files = [path]
-    else:
-        raise InputError(
-            f"--out does not know files that end in {path.suffix}",
-            expected="a directory, or a file that ends in " + ", ".join(KINDS),
-            received=text,
-            remedy=f"for a directory of this name write {text}/",
+    try:
+        if text.endswith(("/", os.sep)) or not ending or (path.is_dir() and ending != ".zarr"):
+            files = [path / f"{name}{kind}" for kind in (".html", ".png", ".csv", ".json")]
+        elif ending in KINDS:
+            files = [path]
+        else:
+            raise InputError(
+                f"--out does not know files that end in {path.suffix}",
+                expected="a directory, or a file that ends in " + ", ".join(KINDS),
+                received=text,
+                remedy=f"for a directory of this name write {text}/",
+            )
+        folder = next(p for p in files[0].absolute().parents if p.exists())
+        fit = folder.is_dir() and os.access(folder, os.W_OK)
+        reason = None
+    except OSError as error:  # a name that is too long cannot even be looked for
+        fit, reason = False, error.strerror
+    if not fit:
+        raise FileError(
+            f"{text[:WIDTH]} cannot be written", received=reason, remedy="choose another place"
         )
-    folder = next(p for p in files[0].absolute().parents if p.exists())
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise FileError(f"{path} cannot be written", remedy="choose another place")
     return files
 
 
@@ -519,9 +554,16 @@ def _write(run: Trajectory, files: Iterable[Path], title: str) -> None:
     """Write a run into files; their endings say how."""
     for file in files:
         _directory(file.parent)
+        kind = file.suffix.lower()
+        part = file if kind == ".zarr" else file.with_name(f".{file.stem}.part{file.suffix}")
         try:
-            WRITERS[file.suffix.lower()](run, file, title)
-        except OSError as error:
+            WRITERS[kind](run, part, title)  # under another name, so that none is half a file
+            part.replace(file)
+        except BaseException as error:
+            if part != file:
+                part.unlink(missing_ok=True)
+            if not isinstance(error, OSError):
+                raise
             raise FileError(f"{file} cannot be written", received=error.strerror) from error
 
 

@@ -9,8 +9,10 @@ TautError
 ├── InconsistentStart     a start off the constraints (carries the nearest state on them)
 ├── StepError             a step that could not be made: Newton, singular matrix, blow-up
 │   └── ControlError      a controller that failed, or returned something else than numbers
+├── ToleranceError        a tolerance that the run does not meet
+├── ProgressError         a function that is told how far work is, and fails
 ├── NoEquilibrium         loads under which no rest was found, or a beam that is not held
-├── Interrupted           Ctrl-C during a run (also a KeyboardInterrupt)
+├── Interrupted           Ctrl-C or SIGTERM during a run (also a KeyboardInterrupt)
 └── FileError             a file that cannot be read or written
 
 Every message says what happened and, where it helps, what was expected, what was received
@@ -22,11 +24,17 @@ warnings (`UserWarning`).
 from __future__ import annotations
 
 import pickle
+import warnings
 from collections.abc import Iterable
 from copy import deepcopy
 from difflib import get_close_matches
-from math import isfinite
-from typing import TYPE_CHECKING, Any
+from inspect import currentframe
+from math import inf, isfinite
+from operator import index
+from os import PathLike, fsencode
+from pathlib import Path
+from signal import SIGINT
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     import numpy as np
@@ -127,6 +135,7 @@ class InputError(TautError):
 
 
 MOST, NEAREST = 40, 8  # names that are listed; of more than that, those that are most like it
+LONGEST = 120  # letters of a name that are repeated
 
 
 class UnknownName(InputError):
@@ -140,12 +149,13 @@ class UnknownName(InputError):
         remedy: str | None = None,
         where: str = "",
     ) -> None:
-        known = sorted(known)
-        close = close_to(str(name), known)
+        known, given = sorted(known), brief(name, LONGEST)
+        asked = name[:LONGEST] if isinstance(name, str) else given
+        close = close_to(asked, known)
         super().__init__(
-            f"there is no {kind} called {name!r} {where}".rstrip(),
-            expected=catalogue(str(name), known) if known else f"no {kind}: there are none",
-            received=repr(name),
+            f"there is no {kind} called {given} {where}".rstrip(),
+            expected=catalogue(asked, known) if known else f"no {kind}: there are none",
+            received=given,
             remedy=remedy or (f"did you mean {close!r}?" if close else None),
         )
 
@@ -175,27 +185,109 @@ def close_to(name: str, known: Iterable[str]) -> str:
     return next(iter(get_close_matches(name, known, n=1) or same), "")
 
 
+# ---- what is given at the door -------------------------------------------------------------------
+
+
+def brief(value: Any, longest: int = 80) -> str:
+    """A value in one line, as far as it can be shown: numbers may be too long for a text."""
+    try:
+        return " ".join(repr(value).split())[:longest]
+    except Exception:  # of anything that somebody has written
+        return f"a {type(value).__name__}"
+
+
 def number(what: str, value: Any, expected: str = "a finite number") -> float:
     """`value` as a finite number, or an `InputError` that says what is wrong with it."""
     try:
+        if not _one_real(value):
+            raise TypeError
         found = float(value)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"{what} is not a number", expected=expected, received=repr(value)[:80]
+            f"{what} is not a number", expected=expected, received=brief(value)
         ) from error
+    except OverflowError:
+        found = inf
     if not isfinite(found):
-        raise InputError(f"{what} is not finite", expected=expected, received=found)
+        raise InputError(f"{what} is not finite", expected=expected, received=brief(value))
+    return found
+
+
+def _one_real(value: Any) -> bool:
+    """Whether it may be one real number: `float` takes texts, yes and no, and arrays of one, too.
+
+    NumPy's numbers and arrays say what they hold; those of no dimension are numbers.
+    """
+    if isinstance(value, bool | str | bytes | complex):
+        return False
+    kind = getattr(getattr(value, "dtype", None), "kind", "f")
+    return not getattr(value, "ndim", 0) and kind in "iufO"
+
+
+def whole(what: str, value: Any, least: int, most: int) -> int:
+    """`value` as a whole number in a range."""
+    try:
+        found: int | None = index(value) if _one_real(value) else None
+    except TypeError:
+        found = None
+    if found is None or not least <= found <= most:
+        raise InputError(
+            f"{what} is not a number that counts",
+            expected=f"a whole number, {least:,} … {most:,}",
+            received=brief(value),
+        )
+    return found
+
+
+def flag(what: str, value: Any) -> bool:
+    """`value` as True or False; nothing else stands for them."""
+    if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):  # NumPy's, too
+        return bool(value)
+    raise InputError(
+        f"{what} is neither True nor False", expected="True or False", received=brief(value)
+    )
+
+
+def word(kind: str, value: Any, known: Iterable[str]) -> str:
+    """`value`, if it is one of the known words."""
+    known = list(known)
+    if isinstance(value, str) and value in known:
+        return value
+    raise UnknownName(kind, value, known)
+
+
+def text(what: str, value: Any) -> str:
+    """`value`, if it is a text."""
+    if isinstance(value, str):
+        return value
+    raise InputError(f"{what} is no text", expected="a string", received=brief(value))
+
+
+def place(value: Any) -> Path:
+    """`value` as the path of a file or a folder, which need not be there."""
+    try:
+        if not isinstance(value, str | PathLike):
+            raise TypeError
+        found = Path(
+            cast("str | PathLike[str]", value)
+        ).expanduser()  # a folder called ~ is not what anybody wants
+        if b"\0" in fsencode(found):  # or letters that no name can have
+            raise ValueError
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise FileError(
+            "this is no path of a file", expected="a string or a Path", received=brief(value)
+        ) from error
     return found
 
 
 def listed(what: str, value: Any, expected: str = "a list of expressions") -> list[Any]:
-    """The things in a list, if it is one."""
+    """The things in a list, if it is one; a set is none, since its order is not the user's."""
     try:
-        if not isinstance(value, str | bytes):
+        if not isinstance(value, str | bytes | set | frozenset):
             return list(value)
     except TypeError:
         pass
-    raise InputError(f"{what} cannot be read", expected=expected, received=repr(value)[:80])
+    raise InputError(f"{what} cannot be read", expected=expected, received=brief(value))
 
 
 class ConstraintError(TautError):
@@ -247,6 +339,20 @@ class ControlError(StepError):
     """A controller that failed (``error.__cause__`` says how), or returned no finite numbers."""
 
 
+class ToleranceError(TautError):
+    """A tolerance that no step was found to meet; ``error.partial`` holds the nearest run.
+
+    Attributes
+    ----------
+    error : float
+        What was measured where the tolerance was asked for.
+    """
+
+    def __init__(self, what: str, *, error: float, **text: Any) -> None:
+        super().__init__(what, **text)
+        self.error = error
+
+
 class NoEquilibrium(TautError):
     """Loads under which no equilibrium was found, or a beam that can move freely.
 
@@ -262,7 +368,19 @@ class NoEquilibrium(TautError):
 
 
 class Interrupted(TautError, KeyboardInterrupt):
-    """Ctrl-C during a run; ``error.partial`` holds the trajectory so far."""
+    """Ctrl-C or SIGTERM during a run; ``error.partial`` holds the run so far, None before steps.
+
+    Attributes
+    ----------
+    signal : int
+        ``signal.SIGINT`` or ``signal.SIGTERM``.
+    """
+
+    signal: int = SIGINT
+
+
+class ProgressError(TautError):
+    """A function given as ``progress=`` that failed; ``error.partial`` holds the run so far."""
 
 
 class FileError(TautError):
@@ -292,3 +410,11 @@ class Unsimulated(UserWarning):
 
 class Uncontrolled(UserWarning):
     """Controllers that are Python functions do not count here: a warning, not an error."""
+
+
+def warn(warning: Warning) -> None:
+    """Warn where taut was called: at the first line on the way there that is not its own."""
+    frame, level = currentframe(), 1
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("taut."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(warning, stacklevel=level)

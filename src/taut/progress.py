@@ -9,7 +9,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
+from taut.errors import InputError, ProgressError, brief
+
 PATIENCE = 1.0  # seconds before a bar appears
+
+
+def check_wish(wish: Any) -> None:
+    """Whether ``progress=`` can be used."""
+    if wish is not None and not isinstance(wish, bool) and not callable(wish):
+        raise InputError(
+            "progress cannot be used",
+            expected="True, False, None or a function progress(done, total)",
+            received=brief(wish),
+        )
 
 
 class Progress:
@@ -28,6 +40,7 @@ class Progress:
     """
 
     def __init__(self, wish: Any, total: int, model: object, label: str = "simulating") -> None:
+        check_wish(wish)
         self._call: Callable[[int, int], object] | None = wish if callable(wish) else None
         self._show = (
             bool(wish) if isinstance(wish, bool) else (wish is None and sys.stderr.isatty())
@@ -69,10 +82,20 @@ class Progress:
         with self._lock:
             self._done += steps
             if self._call is not None:
-                self._call(self._done, self._total)
+                self._tell(self._call)
             if self._show and time.perf_counter() - self._begin >= self._patience:
                 bar = self._bar or self._open()
                 bar.update(self._task, completed=self._done, total=self._total)
+
+    def _tell(self, call: Callable[[int, int], object]) -> None:
+        """Ask a function of the user; one that fails ends the work, and what there is is kept."""
+        try:
+            call(self._done, self._total)
+        except Exception as error:
+            self._call = None
+            raise ProgressError(
+                "the function progress(done, total) failed", received=brief(error)
+            ) from error
 
     def _open(self) -> Any:
         from rich.console import Console
@@ -108,6 +131,7 @@ def waiting(wish: Any, what: str) -> Iterator[None]:
     what : str
         One line.
     """
+    check_wish(wish)
     stream = sys.stderr
     asked = wish is True or (wish is None and stream.isatty())
     if not asked or Progress._outer is not None:

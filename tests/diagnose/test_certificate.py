@@ -206,7 +206,8 @@ def test_round_off_is_judged_in_the_units_of_the_constraint(size, centre, method
         step=step, method=method, project=True,
     )  # fmt: skip
     verdict = run.certificate.rows()[0][2]
-    assert verdict == ("round-off" if method == "rattle" else "not kept")
+    far = "; 5 digits are lost far from the origin" if centre else ""
+    assert verdict == (f"round-off{far}" if method == "rattle" else "not kept")
 
 
 @pytest.mark.parametrize(
@@ -320,7 +321,7 @@ def test_a_drift_of_roundings_is_called_so_whatever_the_method(method, step, ver
     assert abs(found.relative) > 0.5
     assert (found.band < 1e-11) == (verdict == "round-off")
     assert run.certificate.drifts == (verdict == "drifts")
-    assert f"% of the band  {verdict}" in " ".join(str(run.certificate).split("\n"))
+    assert f"% of the band {verdict}" in " ".join(str(run.certificate).split())
 
 
 def test_a_walk_is_not_a_drift():
@@ -359,7 +360,7 @@ def test_how_work_is_summed_is_said_where_it_is_less_than_the_method(method, tol
     run = taut.simulate(system, q0=[0.3], v0=0, duration=3, step=0.02, method=method, laws=None)
     rows = {row[0]: row[2] for row in run.certificate.rows()}
     assert "% of the work" in rows["energy − work"]
-    assert rows["energy − work"].endswith("which is summed to order 2") == told
+    assert ("the sum of the work by itself makes about" in rows["energy − work"]) == told
 
 
 @pytest.mark.parametrize(("step", "lost"), [(0.003, True), (0.0005, False)])

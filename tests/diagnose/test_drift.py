@@ -90,6 +90,20 @@ def test_many_trajectories_are_judged_together():
     assert pooled(drifts[:1]) is drifts[0]
 
 
+def test_trajectories_that_go_side_by_side_count_once():
+    """Eight copies of a slow oscillation of which a part is seen know no more than one."""
+    rng = np.random.default_rng(5)
+    y = noise(rng, 400, 0.9)
+    one = drift_of(y, 1.0, 400.0, float(np.ptp(y)))
+    for spread in (0.0, 1e-3):
+        near = [y + spread * noise(rng, 400, 0.9) for _ in range(8)]
+        many = pooled([drift_of(x, 1.0, 400.0, float(np.ptp(x))) for x in near])
+        assert many.half_width == pytest.approx(one.half_width, rel=0.05)
+    apart = [noise(rng, 400, 0.9) for _ in range(64)]
+    many = pooled([drift_of(x, 1.0, 400.0, float(np.ptp(x))) for x in apart])
+    assert many.half_width < one.half_width / 3
+
+
 def test_turns_are_changes_of_direction():
     t = np.arange(200.0)
 

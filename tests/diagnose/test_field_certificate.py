@@ -68,9 +68,10 @@ def test_strain_is_compared_with_poses(method):
     pose = np.zeros((len(run), 11, 4, 4))
     pose[..., :3, :3], pose[..., :3, 3], pose[..., 3, 3] = run.frames, run.positions, 1
     steps = SE3.cay_ad_inverse(SE3.inverse(pose[:, :-1]) @ pose[:, 1:])
-    gap = np.abs(steps - beam.spacing * (run.strain + beam.reference)).max()
-    assert run.certificate.compatibility == pytest.approx(gap, abs=1e-15)
-    assert (gap < 1e-14) == (method == "variational")
+    gaps = np.abs(steps - beam.spacing * (run.strain + beam.reference))
+    gap = (gaps / np.repeat([1.0, beam.spacing], 3)).max()  # angles, and shares of an edge
+    assert run.certificate.compatibility == pytest.approx(gap, abs=1e-14)
+    assert (gap < 1e-13) == (method == "variational")
     assert run.certificate.orthogonality < 1e-14
 
 
@@ -84,7 +85,7 @@ def test_the_printed_configuration_is_found_out():
         for pose in ("new", "printed")
     ]
     usual, printed = (run.certificate.compatibility for run in found)
-    assert printed > 5 * usual
+    assert printed > 1.8 * usual
 
 
 @pytest.mark.parametrize(
@@ -196,8 +197,10 @@ def test_where_something_works_there_is_no_drift(calm):
 
 def test_a_drift_within_round_off_is_none(calm):
     facts = calm.certificate
-    for size, word in ((7, "round-off"), (9, "drifts")):
-        band = size * 2.0**-52 * 100 * facts.energy0
+    noise = replace(facts, steps=10_000)._noise  # what rounding does to the energy
+    assert 0 < noise < 1e-9 * facts.energy0
+    for size, word in ((0.9, "round-off"), (1.1, "drifts")):
+        band = size * noise
         drift = Drift(0.5 * band, 0.1 * band, duration=1.0, band=band, turns=9)
         made = replace(facts, energy=drift, steps=10_000)
         assert made._verdict() == word
@@ -261,7 +264,7 @@ def test_everything_as_plain_numbers():
     assert facts["momentum_conserved"] == {"linear": True, "angular": True}
     assert facts["wall_time"] == run.wall_time > 0
     for value in facts.values():
-        assert isinstance(value, bool | int | float | str | dict)
+        assert isinstance(value, bool | int | float | str | dict | None)
 
 
 def test_momenta_that_change_are_shown_from_start_to_end():
@@ -285,3 +288,12 @@ def test_energy_that_is_missing_in_earnest_is_pointed_at():
     smooth = taut.Beam(1, taut.Square(0.05), density=1e3, young=1e7, poisson=0.3, nodes=9,
                        ends=("clamped", "free"), gravity=(0, 0, -9.81))  # fmt: skip
     assert "look at" not in str(taut.simulate(smooth, duration=0.05).certificate)
+
+
+def test_beams_far_from_the_origin_say_what_that_costs():
+    words = {}
+    for at in (0.0, 1e6):
+        beam = soft(at=(at, 0, 0))
+        run = taut.simulate(beam, **bent(beam), duration=0.05)
+        words[at] = {row[0]: row[2] for row in run.certificate.rows()}["strain against poses"]
+    assert words == {0.0: "round-off", 1e6: "round-off; 6 digits are lost far from the origin"}

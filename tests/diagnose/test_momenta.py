@@ -204,3 +204,23 @@ class TestWritten:
         par = np.zeros((len(run.t), 0))
         kept = holding(list(along.values()), run.system, run.t, par, run.q, run.v)
         assert [law.name for law in kept] == ["z"]
+
+
+@pytest.mark.parametrize("away", [0.0, 1e6])
+def test_what_nearly_turns_about_a_place_far_away_is_no_law(away):
+    """A linkage between two posts: far from the origin they look like one."""
+    m = taut.Mechanism()
+    bar = {"mass": 1, "inertia": (0.1, 0.2, 0.25)}
+    m.body("a", **bar, at=(away, away, 0.5), angular_velocity=(0, 0.1, 0))
+    m.body("b", **bar, at=(away + 0.5, away, 1))
+    m.body("c", **bar, at=(away + 1, away, 0.5))
+    m.revolute("post", m.ground, "a", at=(away, away, 0), axis=(0, 1, 0))
+    m.revolute("left", "a", "b", at=(away, away, 1), axis=(0, 1, 0))
+    m.revolute("right", "b", "c", at=(away + 1, away, 1), axis=(0, 1, 0))
+    m.revolute("other", m.ground, "c", at=(away + 1, away, 0), axis=(0, 1, 0))
+    assert list(found(m)) == []
+    free = two()
+    free.parts["a"].position[0] += away
+    free.parts["b"].position[0] += away
+    names = list(found(free))
+    assert names == FREE

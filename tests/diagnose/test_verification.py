@@ -52,7 +52,7 @@ def errors_of(monkeypatch, in_q, in_p):
 
     zero = SimpleNamespace(q=np.zeros((1, 1)), p=np.zeros((1, 1)))
     monkeypatch.setattr(verification, "_sphere_run", run)
-    monkeypatch.setattr(verification, "_exact", lambda general: zero)
+    monkeypatch.setattr(verification, "_exact", lambda: zero)
     return measured_order(CATALOGUE["rattle"])
 
 

@@ -300,9 +300,7 @@ def test_followers_turn_with_the_node():
 def test_distributed_loads_are_per_length(force):
     beam = soft().load(at="all", force=force)
     run = taut.simulate(beam, duration=0.05, step=2e-4, method="variational")
-    total = sp.zeros(3, 1)
-    for w, x in zip(beam.weights, beam.places, strict=True):
-        total += w * sp.Matrix(force).subs(s, x)
+    total = sp.Matrix(force).applyfunc(lambda e: sp.integrate(e, (s, 0, beam.length)))
     function = sp.lambdify(t, total, "numpy")
     impulse = trapezoids(run, lambda x: np.ravel(function(x)).astype(float))
     np.testing.assert_allclose(run.linear_momentum, impulse, rtol=0, atol=1e-13)
@@ -366,14 +364,16 @@ BAD_BEAMS = [
     ({"length": -2}, "the length of a beam is not positive"),
     ({"length": "long"}, "the length of a beam is not a number"),
     ({"nodes": 1}, "a beam needs nodes"),
-    ({"nodes": 10.0}, "a beam needs nodes"),
+    ({"nodes": 10.5}, "a beam needs nodes"),
+    ({"nodes": float("inf")}, "a beam needs nodes"),
     ({"nodes": True}, "a beam needs nodes"),
     ({"density": -1}, "the density is not positive"),
-    ({"density": None}, "a section needs its material"),
+    ({"density": None}, "is not known: without the density"),
+    ({"young": None}, "is not known: without Young's modulus"),
     ({"young": 0}, "Young's modulus is not positive"),
     ({"poisson": 0.6}, "Poisson's ratio is impossible"),
     ({"poisson": -1}, "Poisson's ratio is impossible"),
-    ({"poisson": None}, "a section needs its material"),
+    ({"poisson": None}, "is not known: without Poisson's ratio"),
     ({"shear_modulus": 1e6}, "one too many"),
     ({"poisson": None, "shear_modulus": -1}, "the shear modulus is not positive"),
     ({"section": None}, "a beam is made of a section, or of inertia and stiffness"),
@@ -463,6 +463,21 @@ def test_the_place_of_a_bad_matrix_is_named():
         taut.Beam(1, inertia=GOOD, stiffness=stiff, nodes=6)
 
 
+def test_small_entries_are_symmetric_in_their_own_units():
+    """A wire: bending is 1e−13 of stretching, and its coupling is judged by itself."""
+    wire = np.diag([1e-8, 1e-8, 1e-8, 1e5, 1e5, 1e5])
+    wire[0, 1], wire[1, 0] = 3e-9, 2e-9
+    with pytest.raises(ModelError, match=r"stiffness at s = 0\.1 is not symmetric"):
+        taut.Beam(1, inertia=GOOD, stiffness=wire, nodes=6)
+    wire[1, 0] = 3e-9 * (1 + 1e-10)  # as printed
+    stiffness = taut.Beam(1, inertia=GOOD, stiffness=wire, nodes=6).stiffness
+    np.testing.assert_array_equal(stiffness, np.swapaxes(stiffness, 1, 2))
+    beam = taut.Beam(1, inertia=GOOD, stiffness=GOOD, nodes=6)
+    small = 1e-14 * np.array([[2.0, 1, 0], [0.5, 2, 0], [0, 0, 2]])
+    with pytest.raises(InputError, match="inertia of a body cannot be read"):
+        beam.body(mass=1e-9, inertia=small)
+
+
 def test_small_and_large_entries_are_positive_definite_together():
     """Bending and axial stiffness of a wire differ by many powers of ten."""
     wire = taut.Beam(1, taut.Circle(1e-6), density=8000, young=2e11, poisson=0.3, nodes=5)
@@ -536,3 +551,8 @@ def test_a_section_that_vanishes_is_named_by_its_place():
 def test_a_list_of_beams_is_not_yet_a_model():
     with pytest.raises(taut.InputError, match=r"taut\.Beams\(\[…\]\)"):
         taut.simulate([soft()], duration=0.1)
+
+
+@pytest.mark.parametrize("nodes", [41.0, np.float64(41), np.int64(41), 2 / 0.05 + 1])
+def test_nodes_may_be_a_whole_quotient(nodes):
+    assert type(taut.Beam(2, inertia=np.ones(6), stiffness=np.ones(6), nodes=nodes).nodes) is int

@@ -39,6 +39,40 @@ def robot(*elements):
     return f'<?xml version="1.0"?>\n<robot name="r">\n{"".join(elements)}</robot>\n'
 
 
+def unlumped(text, lumped):
+    """A mechanism with a body for each link, and a joint for each joint, also for fixed ones.
+
+    Links are where the frames of `lumped`, another mechanism, are, and move as they do.
+    """
+    import taut
+
+    root, m = ElementTree.fromstring(text), taut.Mechanism(gravity=lumped.gravity)
+
+    def numbers(element, name):
+        return np.array([float(x) for x in element.get(name).split()])
+
+    for one in root.findall("link"):
+        frame, own = lumped.frames[one.get("name")], one.find("inertial")
+        origin, words = own.find("origin"), own.find("inertia").attrib
+        j = [[float(words["i" + "".join(sorted(a + b))]) for a in "xyz"] for b in "xyz"]
+        at = frame.at + frame.rotation @ numbers(origin, "xyz")
+        part, turn = frame.part, Rotation.from_euler("xyz", numbers(origin, "rpy")).as_matrix()
+        spin = part.angular_velocity
+        m.body(
+            frame.name, mass=float(own.find("mass").get("value")), inertia=j, at=at,
+            rotation=frame.rotation @ turn, angular_velocity=spin,
+            velocity=part.velocity + np.cross(spin, at - part.position),
+        )  # fmt: skip
+    for one in root.findall("joint"):
+        ends = [one.find(x).get("link") for x in ("parent", "child")]
+        frame, kind = lumped.frames[ends[1]], one.get("type")
+        kind = "revolute" if kind == "continuous" else kind
+        axis = frame.rotation @ numbers(one.find("axis"), "xyz")
+        more = {} if kind == "fixed" else {"axis": axis}
+        getattr(m, kind)(one.get("name"), *ends, at=frame.at, **more)
+    return m
+
+
 def triple(values):
     return " ".join(repr(float(x)) for x in values)
 

@@ -1,6 +1,7 @@
 """URDF files: the mechanism they become, against two other roads; and what is refused or noted."""
 
 import contextlib
+import re
 import runpy
 import sys
 from pathlib import Path
@@ -396,7 +397,7 @@ def test_meshes_elsewhere_are_not_opened_and_noted(tmp_path, name):
 def test_a_look_that_is_not_known_is_noted(read):
     with pytest.warns(taut.Unsimulated, match="<capsule> of base"):
         m = read(robot(link("base", more=seen('<capsule radius="1" length="2"/>'))))
-    assert "visual without a shape" in m.notes[1]
+    assert "line 3: the <geometry> of link 'base' has 0 shapes" in m.notes[1]
     assert not m.ground.looks
 
 
@@ -406,7 +407,171 @@ def test_a_look_without_size_is_noted(read):
     assert not m.ground.looks
 
 
+RED = '<material name="red"><color rgba="1 0 0 1"/></material>'
+
+
+@pytest.mark.parametrize(
+    ("look", "said"),
+    [
+        ('<mesh filename="part.stl" scale="1 1 1 1"/>', "scale of the <mesh> of link 'arm' cannot"),
+        ('<mesh filename="part.stl" scale="big"/>', "scale of the <mesh> of link 'arm' cannot"),
+        ('<mesh filename="part.stl" scale="1 0 1"/>', "the scale of the mesh part.stl is zero"),
+        ("<mesh/>", "has no filename"),
+        ('<box size="1 1"/>', "size of the <box>"),
+        ('<box size="1 -1 1"/>', "a look of link arm is not drawn"),
+        ('<cylinder radius="1"/>', "has no length"),
+        ('<sphere radius="wide"/>', "radius of the <sphere>"),
+        ('<sphere radius="1"/><box size="1 1 1"/>', "has 2 shapes"),
+        ('<sphere radius="1"/></geometry><geometry><box size="1 1 1"/>', "has 2 <geometry>"),
+    ],
+)
+def test_what_is_wrong_with_a_look_is_noted_and_the_robot_moves(tmp_path, read, look, said):
+    (tmp_path / "part.stl").write_text(STL)
+    text = robot(link("base"), link("arm", 2.0, more=seen(look) + seen('<sphere radius="3"/>')),
+                 TWO[2])  # fmt: skip
+    with pytest.warns(taut.Unsimulated, match=re.escape(said)):
+        m = read(text)
+    (ball,) = m.parts["arm"].looks["shapes"]
+    assert ball.kind == "ball"
+    assert m.assemble().freedom == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "colour"),
+    [
+        (RED.replace("1 0 0 1", "1 0 0"), "rgba of the <color>", None),
+        (RED.replace("1 0 0 1", "255 0 0 1"), "the colour 255 0 0 is not shown", None),
+        ('<material name="blue"/>', "the material blue is not in the file", None),
+        (RED, None, "#ff0000"),
+    ],
+)
+def test_a_colour_that_is_none_leaves_the_shape(read, words, said, colour):
+    text = robot(link("base"), link("arm", 2.0, more=seen('<sphere radius="1"/>', "", words)),
+                 TWO[2])  # fmt: skip
+    with pytest.warns(taut.Unsimulated, match=said) if said else contextlib.nullcontext():
+        m = read(text)
+    (ball,) = m.parts["arm"].looks["shapes"]
+    assert ball.colour == colour
+
+
+# ---- inertias ----------------------------------------------------------------------------------
+
+NONE_SUCH = (0.1, 0.1, 0.5, 0, 0, 0)  # J₁ + J₂ < J₃
+
+
+def test_inertias_are_judged_of_what_moves_as_one(read):
+    weld = joint("weld", "fixed", "arm", "tip", xyz="0 0 1")
+    with pytest.warns(taut.Unsimulated, match="the inertia of link 'tip' is not that of a body"):
+        m = read(robot(*TWO, link("tip", 1.0, NONE_SUCH, xyz="0 0 1"), weld))
+    assert m.parts["arm"].mass == 3.0
+    assert m.notes[0].startswith("line 6: ")  # and what counts
+    hole = link("tip", -0.5, (0.01, 0.01, 0.01, 0, 0, 0), xyz="0 0 -1")
+    with pytest.warns(taut.Unsimulated, match="the mass of link 'tip' is negative"):
+        m = read(robot(*TWO, hole, weld))
+    assert m.parts["arm"].mass == 1.5
+    refused(read, robot(link("base"), link("arm", 2.0, NONE_SUCH), TWO[2]), "line 4", "J₁ + J₂")
+    light = link("arm", 1e-6, (1e-9, 1e-9, 1e-9, 0, 0, 0))  # what it carries counts
+    whole = robot(link("base"), light, link("tip", 1.0, NONE_SUCH), TWO[2], weld)
+    refused(read, whole, "line 4", "J₁ + J₂")
+
+
+def test_the_inertia_of_what_is_fixed_to_the_ground_does_not_matter(read):
+    for base in (link("base", 1.0, NONE_SUCH), link("base", -1.0), link("base", 0.0)):
+        assert read(robot(base, *TWO[1:])).assemble().freedom == 1
+    plate = (link("plate", 1.0, NONE_SUCH), joint("weld", "fixed", "base", "plate"))
+    assert not read(robot(*TWO, *plate)).notes
+    refused(read, robot(link("base", 1.0, NONE_SUCH), *TWO[1:]), "link 'base'", base="free")
+
+
+def test_links_that_are_put_together_move_as_bodies_with_fixed_joints(tmp_path):
+    """A free tree with four fixed joints, against one body for each link and `m.fixed`."""
+    kinds = ("revolute", "fixed", "prismatic", "fixed", "continuous", "fixed", "fixed", "revolute")
+    text = ROBOTS["random_tree"](11, kinds)
+    (tmp_path / "r.urdf").write_text(text)
+    rates = {"j1": 1.0, "l0": (0.1, 0.2, 0.3, 0.5, -0.4, 0.3)}
+    lumped = taut.urdf(tmp_path / "r.urdf", base="free", velocities=rates, positions={"j3": 0.2})
+    apart = ROBOTS["unlumped"](text, lumped)
+    assert (len(lumped.parts), len(apart.parts)) == (5, 9)
+    one, other = (taut.simulate(m, duration=0.3, step=0.005, laws=None) for m in (lumped, apart))
+    for name, frame in lumped.frames.items():
+        there = one[frame.part.name]
+        assert np.abs(other[name].place(frame.at) - there.place(frame.at)).max() < 1e-12
+        assert np.abs(other[name].angular_velocity - there.angular_velocity).max() < 1e-12
+        assert np.ptp(there.place(frame.at), axis=0).max() > 0.1
+    for name in ("j1", "j3", "j5", "j8"):
+        np.testing.assert_allclose(other[name].torque, one[name].torque, atol=1e-11)
+
+
+# ---- odd files ---------------------------------------------------------------------------------
+
+
+def test_a_fixed_joint_that_mimics_is_noted(read):
+    weld = joint("weld", "fixed", "arm", "tip", more='<mimic joint="nothing"/>')
+    with pytest.warns(taut.Unsimulated, match="<mimic> of joint weld is left out"):
+        m = read(robot(*TWO, link("tip", 1.0), weld))
+    assert m.assemble().freedom == 1
+
+
+def test_dynamics_of_a_fixed_joint_do_nothing(read):
+    weld = joint("weld", "fixed", "arm", "tip", more='<dynamics damping="-1" friction="2"/>')
+    m = read(robot(*TWO, link("tip", 1.0), weld))
+    assert not m.notes
+    assert not m.forces
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("<robot", '<robot xmlns="http://www.ros.org"'),
+        ("<robot", '<robot xmlns:xacro="http://ros.org/wiki/xacro"'),
+        (' name="r"', ""),
+        (' name="r"', ' name=" "'),
+        ('<axis xyz="0 1 0"/>', '<axis xyz="0 1e-200 0"/>'),
+        ('<axis xyz="0 1 0"/>', '<axis xyz="0 1e200 0"/>'),
+        ('<axis xyz="0 1 0"/>', '<axis xyz="0 7 0"/>'),
+        (' rpy="0 0 0"', ""),
+        ("</robot>", "<!-- <link> --></robot>"),
+        ('xyz="0 0 0"', 'xyz=" 0\t0\n0 "'),
+        ('<?xml version="1.0"?>', '<?xml version="1.1" encoding="latin-1"?>'),
+    ],
+)
+def test_what_changes_nothing(read, old, new):
+    plain = read(robot(*TWO))
+    m = read(robot(*TWO).replace(old, new))
+    assert not m.notes
+    (one,), (other,) = (x.joints.values() for x in (plain, m))
+    np.testing.assert_allclose(other.triad["e"], one.triad["e"], atol=1e-16)
+    assert m.parts["arm"].mass == 2.0
+
+
+def test_names_of_dampers_are_free(read):
+    own = joint("k", "revolute", "arm", "h damping", axis="0 1 0")
+    held = joint("h", "revolute", "base", "arm", axis="0 1 0", more='<dynamics damping="1"/>')
+    m = read(robot(*TWO[:2], link("h damping", 1.0), held, own))
+    assert list(m.forces) == ["h damping force"]
+
+
+def test_a_robot_that_cannot_move_says_so(read):
+    m = read(robot(link("base", 1.0)))
+    with pytest.raises(taut.ModelError, match='base="free"'):
+        m.system()
+
+
 # ---- what is refused ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (robot(*TWO).replace('"1.0"?', '"0.0"?'), ("line 1", "XML of version 0.0 cannot be read")),
+        (robot(*TWO)[:-20], ("line", "this XML cannot be read")),
+        ("hello", ("line 1", "this is no XML")),
+        (robot(*TWO, '<xacro:property name="m"/>'), ("line 6", "xacro file", "xacro model.xacro")),
+        (robot(*TWO).replace('"2.0"', '"${m}"'), ("line 4", "'${m}'", "xacro model.xacro")),
+    ],
+)
+def test_files_that_are_none(read, text, words):
+    refused(read, text, *words)
 
 
 @pytest.mark.parametrize(
@@ -438,7 +603,7 @@ def test_a_look_without_size_is_noted(read):
              joint("j", "revolute", "base", "arm")),
             ("line 4", "inertia of link 'arm' is not that of a body"),
         ),
-        ((link("base", -1.0),), ("line 3", "mass of link 'base' is negative")),
+        ((*TWO[::2], link("arm", -1.0)), ("line 5", "mass of link 'arm' is negative")),
         ((link("base", "heavy"),), ("line 3", "value of the <mass>", "'heavy'")),
         ((link("base", "nan"),), ("line 3", "a finite number", "'nan'")),
         ((link("base", 1.0, xyz="0 0"),), ("line 3", "xyz of the <origin>", "3 finite numbers")),
@@ -479,7 +644,7 @@ BILLION = f'<!DOCTYPE r [<!ENTITY a0 "aaaa">{ENTITIES}]>'
         (b"", ("empty",)),
         (b"\xff\xfe<\x00r", ("line 1", "not UTF-8")),
         (b'<?xml version="1.0"?>\n<robot name="\xe9"/>', ("line 2", "not UTF-8")),
-        (b'<robot name="r">\n<link name="a">\n</robot>', ("line 3", "no XML")),
+        (b'<robot name="r">\n<link name="a">\n</robot>', ("line 3", "XML cannot be read")),
         (b"<sdf/>", ("line 1", "<sdf>")),
         (b"mass = 3", ("line 1", "no XML")),
         (BILLION.encode() + b'\n<robot name="&a12;"/>', ("line 1", "DOCTYPE")),
@@ -488,8 +653,8 @@ BILLION = f'<!DOCTYPE r [<!ENTITY a0 "aaaa">{ENTITIES}]>'
             b'<robot name="r"><link name="&x;"/></robot>',
             ("line 2", "DOCTYPE"),
         ),
-        (b'<robot name="r"><link name="&x;"/></robot>', ("line 1", "no XML")),
-        (b"<robot name='r'>" + b"<link name='a'>" * 5000, ("line 1", "no XML")),
+        (b'<robot name="r"><link name="&x;"/></robot>', ("line 1", "XML cannot be read")),
+        (b"<robot name='r'>" + b"<link name='a'>" * 5000, ("line 1", "XML cannot be read")),
     ],
 )
 def test_what_is_no_urdf_is_refused(read, text, words):

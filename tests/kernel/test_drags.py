@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 import sympy as sp
+from scipy.integrate import solve_ivp
 
 import taut
 from taut.kernel.assembled import assemble
@@ -298,3 +299,27 @@ def test_gradients_for_those_who_ask_often(rng):
     q = rng.normal(size=system.n)
     found = mechanics.gradients_again(q, 0.3, np.zeros(0))
     assert np.allclose(found, mechanics.gradients(q, 0.3, np.zeros(0)), rtol=1e-14, atol=1e-14)
+
+
+@pytest.mark.parametrize("power", [sp.Rational(1, 4), sp.Rational(1, 2), sp.Rational(3, 4)])
+@pytest.mark.parametrize("method", ["rattle", "gauss-lobatto-4", "implicit-trapezoid", "ggl"])
+def test_drag_of_the_air_begins_at_rest(power, method):
+    """−c |v|ᵏ v is smooth at v = 0, where the derivative of the root alone is none."""
+    x, y = q = taut.coordinates("x y")
+    v = taut.velocities(q)
+    drag = [-0.3 * (v[0] ** 2 + v[1] ** 2) ** power * s for s in v]
+    falling = taut.System(q, mass=[1, 1], potential=10 * y - 2 * x, forces=drag)
+
+    def rate(_, z):
+        return [*z[2:], *(np.array([2, -10]) - 0.3 * (z[2:] @ z[2:]) ** float(power) * z[2:])]
+
+    run = taut.simulate(
+        falling, q0=[0, 0], v0=[0, 0], duration=1, step=0.01, method=method, laws=None
+    )
+    want = solve_ivp(rate, (0, 1), [0] * 4, method="DOP853", rtol=1e-11, atol=1e-12).y[:, -1]
+    np.testing.assert_allclose([*run.q[-1], *run.v[-1]], want, atol=3e-4)
+    still = taut.System(q, mass=[1, 1], forces=drag)
+    rests = taut.simulate(
+        still, q0=[1, 2], v0=[0, 0], duration=0.1, step=0.01, method=method, laws=None
+    )
+    assert (rests.q == [1, 2]).all()

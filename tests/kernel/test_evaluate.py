@@ -28,8 +28,10 @@ OPERATORS = {
     "push": ("q", "lam"),
     "hidden": "qv",
     "hidden_rate": "qva",
+    "whole": "qvp",
     "energy": "qvp",
     "power": ("q", "v", "p", "lam"),
+    "jumps": "qvp",
 }
 
 
@@ -105,10 +107,23 @@ MAKE = {
 }
 
 
-class ByHand:
-    """The operators by their definitions, differentiated by SymPy, evaluated with 30 digits."""
+def potentials(name, q):
+    """What of the energy is a force: the summands that know the time, at rest."""
+    if name == "terms":
+        return (
+            # s (d − sin t)²/2 without what is steady in it, s d²/2 + s/4
+            -4 * (q[2] - q[0]) * sp.sin(T) - 7 * (q[1] - q[3]) * sp.sin(T) - 11 * sp.cos(2 * T) / 4
+        )
+    return {"lagrangian": T**2, "quartic": 0, "hamiltonian": T}[name] * q[1]
 
-    def __init__(self, system):
+
+class ByHand:
+    """The operators by their definitions, differentiated by SymPy, evaluated with 30 digits.
+
+    In none of the systems anything jumps, and `potential` is what of them is a load.
+    """
+
+    def __init__(self, system, potential):
         self.system = system
         n, c = system.n, system.c
         q, v, p = (sp.Matrix(x) for x in (system.coordinates, system.velocities, system.momenta))
@@ -129,13 +144,16 @@ class ByHand:
         if system.form == "lagrangian":
             slope = gradient(v)
             total = slope.jacobian(v) * a + slope.jacobian(q) * v + slope.diff(T)
-            energy, explicit = (v.T * slope)[0] - e, -e.diff(T)
+            whole, explicit = (v.T * slope)[0] - e, -e.diff(T)
             force, response = gradient(q) + f, slope.jacobian(v) * a
         else:
             slope = gradient(p)
             total = slope.jacobian(p) * r + slope.jacobian(q) * v + slope.diff(T)
-            energy, explicit = e, e.diff(T)
+            whole, explicit = e, e.diff(T)
             force, response = -gradient(q) + f, slope.jacobian(p) * r
+        load = -sp.Matrix([potential]).jacobian(q)
+        explicit -= sp.diff(potential, T)
+        work = explicit + (load * v)[0] + (f.T * v)[0]
         self.formulas = {
             "link": -slope,
             "force": force,
@@ -147,8 +165,10 @@ class ByHand:
             "push": jacobian.T * lam if c else sp.zeros(n, 1),
             "hidden": hidden,
             "hidden_rate": jacobian * a + hidden.jacobian(q) * v + hidden.diff(T) if c else g,
-            "energy": sp.Matrix([energy]),
-            "power": sp.Matrix([explicit + (f.T * v)[0] + ((lam.T * drift)[0] if c else 0)]),
+            "whole": sp.Matrix([whole]),
+            "energy": sp.Matrix([whole - potential]),
+            "power": sp.Matrix([work + ((lam.T * drift)[0] if c else 0)]),
+            "jumps": sp.zeros(1, 1),
         }
 
     def value(self, expression, t, par, **given):
@@ -181,7 +201,8 @@ def made(name):
     sizes = dict.fromkeys(NAMES[:-1], system.n) | {"lam": system.c}
     states = {name: rng.uniform(0.3, 1.2, (5, size)) for name, size in sizes.items()}
     states["v"][:, ::2] *= -1
-    return system, ByHand(system), Mechanics(system), states
+    hand = ByHand(system, potentials(name, system.coordinates))
+    return system, hand, Mechanics(system), states
 
 
 @pytest.fixture(params=MAKE)
@@ -249,8 +270,10 @@ def test_operators_by_name_add_the_vector_that_belongs_to_no_term(case):
         "push": (ops.push(q, t, lam), 0),
         "hidden": (ops.hidden(q, v, t), 0),
         "hidden_rate": (ops.hidden_rate(q, v, a, t), 0),
+        "whole": (ops.apply("whole", t, q=q, v=v, p=p), 0),
         "energy": (ops.energy(q, v, p, t), 0),
         "power": (ops.power(q, v, p, lam, t), 0),
+        "jumps": (ops.jumps(q, v, p, t), 0),
     }
     assert set(found) == set(OPERATORS)
     for operator, (expression, extra) in found.items():
@@ -299,6 +322,70 @@ def test_parameters_count(name):
     assert not close(got, mechanics.apply("force", 0.2, system.values(), **x))
 
 
+# ------------------------------------------------------------------- what jumps in time
+
+
+def loaded(form, load):
+    """A mass on a spring under a load x·f(t), or under f(t) as a force."""
+    (x,), (px,) = q, p = taut.coordinates("x"), taut.momenta(taut.coordinates("x"))
+    (u,) = taut.velocities(q)
+    if form == "force":
+        return taut.System(q, lagrangian=u**2 - x**2, forces=[load])
+    if form == "lagrangian":
+        return taut.System(q, lagrangian=u**2 - x**2 + x * load)
+    return taut.System(q, momenta=p, hamiltonian=px**2 / 4 + x**2 - x * load)
+
+
+def mean_by_hand(before, after, cut, begin, end):
+    """The mean of a function with two branches over a span, as a function of the time in it."""
+    cut, middle = min(max(cut, begin), end), (begin + end) / 2
+    found = sp.S.Zero
+    for branch, a, b in ((before, begin, cut), (after, cut, end)):
+        share = (b - a) / (end - begin)
+        found += share * branch.subs(T, (a + b) / 2 + share * (T - middle))
+    return found
+
+
+@pytest.mark.parametrize("form", ["force", "lagrangian", "hamiltonian"])
+@pytest.mark.parametrize(
+    ("before", "after"), [(0, 3), (2 + T, T**2), (1 - T, T - 1)], ids=["step", "branch", "bend"]
+)
+def test_jumps_are_differences_of_means(form, before, after):
+    """Those before t and after t, of a force and of its slope, the cut being at 1."""
+    before, after, cut = sp.sympify(before), sp.sympify(after), sp.Integer(1)
+    system = loaded(form, sp.Piecewise((after, cut <= T), (before, True)))
+    ops = Operators(system)
+    assert ops.switched
+    half, state = sp.Rational(1, 8), [ca.SX(x) for x in (0.3, -0.7, 1.1)]
+    seen = []
+    for at in (sp.Rational(3, 4), sp.Rational(15, 16), sp.Rational(33, 32), sp.Rational(3, 2)):
+        sides = [(at - half, at), (at, at + half)]
+        one, two = (mean_by_hand(before, after, cut, *side) for side in sides)
+        wanted = sum(abs(sp.diff(two - one, T, k).subs(T, at)) for k in (0, 1))
+        # A load that changes smoothly has the same mean and slope on both sides.
+        smooth = abs(at - cut) > half
+        assert (wanted == 0) == smooth
+        ops.window = ca.SX(float(at - half)), ca.SX(float(at + half))
+        found = ca.Function("f", [ops.par], [ops.jumps(*state, ca.SX(float(at)))])(0)
+        assert float(found) == pytest.approx(float(wanted), rel=1e-8, abs=0)
+        seen.append(wanted)
+    assert len(set(seen)) == 3
+
+
+@pytest.mark.parametrize("name", [*MAKE, "one branch of many"])
+def test_what_does_not_jump_is_not_switched(name):
+    """Whatever else it does: no term is looked at for jumps, nor are powers found twice."""
+    if name in MAKE:
+        system = made(name)[0]
+    else:  # where it jumps is a matter of place, or of speed
+        x, y = q = taut.coordinates("x y")
+        u, _ = taut.velocities(q)
+        cases = sp.Piecewise((T * x, x > sp.sin(T)), (0, True))
+        system = taut.System(q, mass=1, potential=cases, forces=[-sp.sign(u), abs(y) * T])
+    assert not Operators(system).switched
+    assert not any(x.has("jumps") for x in Operators(system).locals)
+
+
 # ------------------------------------------------------------------- derivatives
 
 DERIVATIVES = [
@@ -318,8 +405,13 @@ DERIVATIVES = [
     ("rate", "v"),
     ("respond", "a"),
     ("respond", "r"),
+    ("whole", "q"),
+    ("whole", "v"),
     ("energy", "q"),
+    ("energy", "v"),
     ("energy", "p"),
+    ("power", "q"),
+    ("power", "v"),
     ("power", "lam"),
 ]
 

@@ -107,3 +107,24 @@ def test_where_forces_have_kinks_one_iteration_is_never_enough(kinked, law):
     program = assemble(system, method_of("gauss-lobatto-4").fitted(system, {}), keep=[])
     solves = [x for x in program.machine.before_sum if x.kind == "solve"]
     assert any(x.kinked for x in solves) == kinked
+
+
+def test_a_trial_tells_what_steps_of_one_iteration_have_left():
+    """κ r² of the largest first move since the last trial, with the κ of this one."""
+    books = guesses.first_memory([])
+    books[LEFT], books[KAPPA] = 5, 1e-6
+    for move in (1e-3, 4e-3, 2e-3):  # three steps of one iteration
+        books[guesses.FIRST_MOVE], books[guesses.SECOND_MOVE] = move, -1.0
+        assert learn(books) == 0.0
+    assert books[guesses.SINGLE] == 3
+    assert books[guesses.LARGEST] == 4e-3
+    books[LEFT], books[guesses.FIRST_MOVE], books[guesses.SECOND_MOVE] = 0, 1e-2, 1e-3
+    assert learn(books) == pytest.approx(10 * 4e-3**2)  # κ = 10: it had been promised 1e−6
+
+
+def test_before_the_first_trial_nothing_is_known_of_kappa():
+    """Moves from rest, where equations are nearly linear, say next to nothing of it."""
+    books = guesses.first_memory([])
+    books[guesses.FIRST_MOVE], books[guesses.SECOND_MOVE] = 1e-2, 1e-9
+    learn(books)
+    assert books[KAPPA] < 0

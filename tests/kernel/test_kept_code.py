@@ -199,6 +199,7 @@ def test_a_run_in_two_parts_is_the_same_to_the_bit(method, cut):
     assert np.array_equal(books(both), books(whole))
 
 
+@pytest.mark.usefixtures("width")
 def test_a_trajectory_does_not_depend_on_its_batch():
     """Lanes renew at different times, pause, and begin again, each for itself."""
     slow = np.array([0.3, 0.9, 0.5, 1.0, 0.35, 0.7, 0.4, 0.8, 0.6])
@@ -212,6 +213,7 @@ def test_a_trajectory_does_not_depend_on_its_batch():
     assert len(ages) > 3
 
 
+@pytest.mark.usefixtures("width")
 def test_lanes_that_fail_leave_no_trace_in_others():
     """A step in which one of them fails is taken back by all, with the factors it has renewed."""
     failing, slow = 0.01, np.linspace(0.3, 1.0, 7)

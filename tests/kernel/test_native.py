@@ -2,7 +2,6 @@
 
 import ctypes
 import gc
-import hashlib
 import os
 import subprocess
 import sys
@@ -13,10 +12,10 @@ import llvmlite
 import llvmlite.binding as llvm
 import pytest
 
+import taut
 from taut.kernel import native
-from taut.kernel.native import Native, cache_directory, compiled, object_code, read_checked
-
-MAGIC = b"taut-object-1\n"
+from taut.kernel.native import Native, cache_directory, compiled, object_code
+from taut.kernel.vault import KEY, KIND, read_checked
 
 
 def ir(number, name="f"):
@@ -49,8 +48,12 @@ def compilations(monkeypatch):
     return seen
 
 
+def entries(place):
+    return sorted(x for x in place.iterdir() if x.name != KEY)
+
+
 def only_file(place):
-    found = list(place.iterdir())
+    found = entries(place)
     assert len(found) == 1
     assert found[0].suffix == ".o"
     return found[0]
@@ -69,13 +72,14 @@ def test_the_second_time_nothing_is_compiled(place, compilations):
 def test_another_function_is_another_file(place, compilations):
     assert [result(compiled(ir(k))) for k in (1, 2, 1)] == [1, 2, 1]
     assert len(compilations) == 2
-    assert len(list(place.iterdir())) == 2
+    assert len(entries(place)) == 2
 
 
-def test_a_file_starts_with_its_kind_and_the_checksum_of_the_rest(place):
+def test_a_file_is_its_kind_a_digest_and_the_code(place):
     body = object_code(ir(1))
     raw = only_file(place).read_bytes()
-    assert raw == MAGIC + hashlib.sha256(body).digest() + body
+    assert raw.startswith(KIND)
+    assert raw[len(KIND) + 32 :] == body
     assert body.startswith((b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\x64\x86"))  # Linux, macOS, Windows
 
 
@@ -89,16 +93,14 @@ def flipped(raw, at):
 DAMAGE = {
     "empty": lambda raw: b"",
     "shorter than its head": lambda raw: raw[:20],
-    "head only": lambda raw: raw[: len(MAGIC) + 32],
+    "head only": lambda raw: raw[: len(KIND) + 32],
     "cut in half": lambda raw: raw[: len(raw) // 2],
     "last byte missing": lambda raw: raw[:-1],
     "a byte too many": lambda raw: raw + b"\0",
     "one bit of the code": lambda raw: flipped(raw, len(raw) - 40),
-    "one bit of the checksum": lambda raw: flipped(raw, len(MAGIC) + 3),
-    "checksum of something else": lambda raw: (
-        MAGIC + hashlib.sha256(b"else").digest() + raw[len(MAGIC) + 32 :]
-    ),
-    "another kind of file": lambda raw: b"taut-object-0\n" + raw[len(MAGIC) :],
+    "one bit of the checksum": lambda raw: flipped(raw, len(KIND) + 3),
+    "checksum of something else": lambda raw: KIND + bytes(range(32)) + raw[len(KIND) + 32 :],
+    "another kind of file": lambda raw: b"taut-object-1\n" + raw[len(KIND) :],
     "zeros": lambda raw: bytes(len(raw)),
     "text": lambda raw: b"hello" * 100,
 }
@@ -124,7 +126,7 @@ def test_a_directory_in_place_of_the_file(place, compilations):
     path.unlink()
     path.mkdir()
     assert result(compiled(ir(7))) == 7
-    assert list(place.iterdir()) == [path]
+    assert entries(place) == [path]
     assert not list(path.iterdir())
 
 
@@ -150,28 +152,28 @@ def test_a_directory_nobody_may_write_to(monkeypatch, compilations):
 
 
 def test_a_failing_write_leaves_nothing_behind(place, monkeypatch):
-    def broken(self, target):
+    def broken(*_, **__):
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(Path, "replace", broken)
+    monkeypatch.setattr(os, "replace", broken)
     assert result(compiled(ir(5))) == 5
-    assert list(place.iterdir()) == []
+    assert entries(place) == []
 
 
 def test_an_interrupted_write_leaves_nothing_behind(place, monkeypatch):
-    def interrupted(self, target):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Path, "replace", interrupted)
+    monkeypatch.setattr(os, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
         compiled(ir(5))
-    assert list(place.iterdir()) == []
+    assert entries(place) == []
 
 
 def test_what_does_not_compile_is_not_cached(place):
     with pytest.raises(RuntimeError):
         compiled("define i64 @f() {\n  ret i64 %nothing\n}\n")
-    assert not place.exists() or not list(place.iterdir())
+    assert not place.exists() or not entries(place)
 
 
 # ------------------------------------------------------------------- where it is
@@ -253,9 +255,20 @@ def test_the_key_depends_on_every_character_of_the_code():
 
 
 def test_lanes_follow_the_cpu(monkeypatch):
+    monkeypatch.delenv("TAUT_LANES", raising=False)
     for features, lanes in (({"avx512f": True}, 8), ({"avx512f": False, "avx2": True}, 4), ({}, 4)):
         monkeypatch.setattr(llvm, "get_host_cpu_features", lambda found=features: found)
         assert native.lanes() == lanes
+
+
+def test_lanes_can_be_chosen(monkeypatch):
+    for width in native.WIDTHS:
+        monkeypatch.setenv("TAUT_LANES", f" {width} ")
+        assert native.lanes() == width
+    for wrong in ("3", "16", "0", "-4", "four", "4.0", "²"):
+        monkeypatch.setenv("TAUT_LANES", wrong)
+        with pytest.raises(taut.InputError, match=r"TAUT_LANES.*\n.*1, 2, 4 or 8"):
+            native.lanes()
 
 
 # ------------------------------------------------------------------- lives of modules
@@ -335,7 +348,7 @@ def test_processes_share_an_empty_cache(place, tmp_path):
             racer.kill()
             racer.wait()
     assert ended == [("done\n", "")] * 4
-    files = sorted(place.iterdir())
+    files = entries(place)
     assert len(files) == 30
     assert {f.name for f in files} == {native._key(ir(k)) + ".o" for k in range(30)}
     assert all(read_checked(f) == native._compile(ir(k)) for k, f in _by_key(files))
@@ -348,12 +361,13 @@ def _by_key(files):
 
 def test_a_reader_never_sees_half_a_file(place, monkeypatch):
     """The final name appears only when the content is complete."""
-    seen, real = [], Path.replace
+    seen, real = [], os.replace
 
-    def watched(self, target):
-        seen.append((read_checked(self) is not None, Path(target).exists()))
-        return real(self, target)
+    def watched(part, target, **where):
+        whole, name = (place / part).read_bytes(), place / target
+        seen.append((whole, name.exists()))
+        return real(part, target, **where)
 
-    monkeypatch.setattr(Path, "replace", watched)
+    monkeypatch.setattr(os, "replace", watched)
     object_code(ir(1))
-    assert seen == [(True, False)]
+    assert seen == [(only_file(place).read_bytes(), False)]

@@ -125,7 +125,7 @@ def test_calls_add_up(kind, method, lanes):
 @pytest.mark.parametrize(("until", "every"), [(1, 1), (2, 3), (7, 5), (12, 40), (13, 1)])
 def test_states_are_stored_at_their_turns(lanes, backend, until, every):
     one, two = (Stepper(system("plain"), Rattle(), lanes, backend=backend) for _ in range(2))
-    one(0, 12, until, every)
+    assert one(0, 12, until, every) == 12
     stored = []
     for k in range(12):
         two(k, 1)

@@ -150,7 +150,9 @@ def calogero():
     third = v[0] * v[1] * v[2] - pairs[0, 1] * v[2] - pairs[0, 2] * v[1] - pairs[1, 2] * v[0]
     swell = sum(a * b for a, b in zip(q, v, strict=True)) - 2 * T * energy
     model = lagrangian(q, sum(x**2 for x in v) / 2 - sum(pairs.values()))
-    return model, [sum(v), energy, third, sum(q) - T * sum(v), swell], 5
+    drawn = sum(x**2 for x in q) / 2 - T * sum(a * b for a, b in zip(q, v, strict=True))
+    drawn += T**2 * energy
+    return model, [sum(v), energy, third, sum(q) - T * sum(v), swell, drawn], 6
 
 
 def lotka_volterra():

@@ -267,10 +267,14 @@ def test_where_a_bound_says_there_is_more_the_search_goes_on():
 
 @pytest.mark.slow
 def test_what_a_bound_says_of_three_bodies_on_a_line():
-    """Calogero's have two more laws of degree 2, and 5 independent ones: they are of degree 4."""
+    """Calogero's have laws of degree 4, which products of one with t² give: t²E − … is affine."""
     model = CASES["calogero"]()[0]
     laws = taut.conserved(model)
-    assert "without t, of degree ≤ 2 in the velocities: found 5, bound 7" in laws.complete
+    assert laws.complete == (
+        "complete: every law without t of degree ≤ 2 in the velocities, with any smooth "
+        "coefficients (jet bound 7 = 7 found); locally every law is a function of these, 6 of "
+        "them independent"
+    )
     more = taut.conserved(model, degree=4, time=0)
     assert more.rank == 5
     assert "locally every law without t is a function of these, 5" in more.complete
@@ -308,3 +312,16 @@ def test_a_bead_on_a_wire_that_turns():
     laws = taut.conserved(taut.System(q, mass=1, constraints=[wire], forces=[0, 0]))
     assert laws.rank == 2
     assert {law.verified for law in laws} == {"normal form"}
+
+
+def test_a_flow_that_depends_on_time_is_searched_up_to_the_highest_degree():
+    """It ended at degree two, since there can be no law without t."""
+    x, y = sp.symbols("x y")
+    (law,) = taut.conserved(taut.Flow([x], [-4 * taut.t**3]))
+    assert law.expression == x + taut.t**4
+    rates = [y, -12 * taut.t**2]
+    laws = taut.conserved(taut.Flow([x, y], rates))
+    assert {y + 4 * taut.t**3} < {law.expression for law in laws}
+    assert (
+        laws.complete == "complete: locally every law is a function of these, 2 of them independent"
+    )

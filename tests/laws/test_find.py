@@ -41,7 +41,7 @@ def found():
 def gradients(model, laws, seed=3):
     """Rows of ∂law/∂state at a random point of the variety, modulo a prime."""
     d = Dynamics(model)
-    laws = [tidy(e) for e in laws]
+    laws = [tidy(model.read(e)) for e in laws]
     ring = Ring([*d.expressions, *laws], [*d.state, *d.parameters, taut.t])
     f = Field(primes(1, skip=3)[0], seed)
     own = {s: f.random(1) for s in d.parameters}
@@ -108,7 +108,7 @@ def test_kinds_and_symmetries(found):
 def test_symmetries_give_their_laws_back(name, found):
     """I = L ξ₀ + L_v·(ξ − v ξ₀) + G, and D G is what Noether's identity leaves."""
     model, _, _, laws = found(name)
-    v, action = model.velocities, tidy(model.energy_function)
+    v, action = model.velocities, model.spelled(tidy(model.energy_function))
     for law in laws:
         s = law.symmetry
         if s is None:
@@ -174,7 +174,7 @@ def test_columns_are_counted_before_they_are_made(time, degree):
 def test_progress_is_told():
     told = []
     taut.conserved(CASES["free"]()[0], degree=3, progress=lambda *n: told.append(n))
-    assert told == [(6, 82), (27, 82), (82, 82)]  # columns of each degree: 6, 21, 55
+    assert told == [(6, 83), (27, 83), (83, 83)]  # columns of each degree: 6, 21, 56
 
 
 def test_a_bar_says_how_much_is_searched(monkeypatch, capsys):
@@ -262,7 +262,7 @@ def test_laws_with_parameters_of_their_own_are_all_found():
     a, b = sp.symbols("a b")
     thrown = taut.System(q, mass=1, potential=a * x + b * y, parameters=["a", "b"])
     laws = taut.conserved(thrown)
-    known = {thrown.read(e) for e in (a * taut.t + u, a * v - b * u)}
+    known = {a * taut.t + u, a * v - b * u}
     assert known <= {law.expression for law in laws}
     assert laws.rank == 4
     assert all(law.degree <= 2 for law in laws)
@@ -280,7 +280,7 @@ def test_constants_that_are_not_rational_are_coefficients_too():
         slope = taut.System(q, mass=1, potential=c * x, parameters=names)
         laws = taut.conserved(slope)
         (law,) = [law.expression for law in laws if law.expression.has(taut.t)]
-        assert sp.simplify(law.diff(v) * slope.read(c) - law.diff(taut.t)) == 0
+        assert sp.simplify(law.diff(v) * c - law.diff(taut.t)) == 0
         assert "bound 6 = 6" in laws.complete
     x, y = sp.symbols("x y")
     (law,) = taut.conserved(taut.Flow([x, y], [y * sp.cos(a), x * sp.sin(a)]))
@@ -418,7 +418,8 @@ def test_functions_and_degrees_can_be_given():
     emden = taut.System([y], lagrangian=taut.t**2 * (w**2 / 2 - y**6 / 6))
     (law,) = taut.conserved(emden, degree=9, time=3)
     assert law.point
-    assert not taut.conserved(emden)
+    (law,) = taut.conserved(emden)  # a scaling, which takes no degree
+    assert law.point
 
 
 def test_bad_requests_are_refused():
@@ -460,7 +461,7 @@ def test_planted_symmetries_are_found_and_no_others(data):
     if planted == "rotation":
         assert any(law.kind == "angular momentum" for law in plain)
     elif planted == "translation":
-        assert any(sp.expand(law.expression / (2 * u + v)).is_number for law in plain)
+        assert any(sp.cancel(law.expression / (2 * u + v)).is_number for law in plain)
     else:
         assert not plain
 

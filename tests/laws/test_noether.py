@@ -53,7 +53,7 @@ def numbers(symbols, seed=0):
 
 def left_side(model, s):
     """SGM (4) as it is printed, with everything on one side, straight from SymPy."""
-    q, v, action = model.coordinates, model.velocities, model.energy_function
+    q, v, action = model.coordinates, model.velocities, model.spelled(model.energy_function)
 
     def dot(e):
         return e.diff(T) + sum(e.diff(a) * b for a, b in zip(q, v, strict=True))
@@ -71,7 +71,7 @@ def test_there_are_as_many_as_theory_says(name):
     model = make()
     found = taut.noether(model, **given)
     assert len(found) == count
-    v, action = model.velocities, model.energy_function
+    v, action = model.velocities, model.spelled(model.energy_function)
     for s in found:
         law = action * s.xi0 + s.gauge
         law += sum(action.diff(w) * (e - w * s.xi0) for w, e in zip(v, s.xi, strict=True))
@@ -88,7 +88,7 @@ def test_their_laws_are_functions_of_those_that_are_known(name):
     """The rank of all gradients together is that of the known laws."""
     model, known, rank = CASES[name]()
     laws = [tidy(model.read(e)) for e in known]
-    laws += [s.law.expression for s in taut.noether(model, degree=1)]
+    laws += [model.read(s.law.expression) for s in taut.noether(model, degree=1)]
     d = Dynamics(model)
     assert len(gradient_ranks(d, points_of(Normal(d, laws), 1), laws)) == rank
 
@@ -184,6 +184,42 @@ def test_a_proposed_symmetry_is_proved():
     assert turn.law.kind == "angular momentum"
     boost = taut.noether(taut.System([X], mass=1), proposed=(0, T, -X))
     assert boost.law.expression == T * U - X
+
+
+def test_the_gauge_is_looked_for():
+    """It was taken for 0: of z̈ = −6t² the shift ξ = 1 has G = 2t³ and is a symmetry."""
+    falling = {"potential": 6 * T**2 * X}, {"forces": [-6 * T**2]}
+    for model in (taut.System([X], mass=1, **given) for given in falling):
+        found = taut.noether(model, proposed=(0, 1))
+        assert (found.gauge, found.law.expression) == (2 * T**3, U + 2 * T**3)
+        assert taut.noether(model, proposed=(0, 1, 2 * T**3)).law.expression == U + 2 * T**3
+    high = taut.noether(taut.System([X], mass=1, potential=8 * T**7 * X), proposed=(0, 1))
+    assert high.gauge == T**8
+    free = taut.System([X], mass=1)
+    assert taut.noether(free, proposed=(0, T)).gauge == -X
+    assert taut.noether(free, proposed=(T**2, T * X)).gauge == -(X**2) / 2
+    spring = taut.System([X], mass=1, potential=X**2 / 2)
+    assert taut.noether(spring, proposed=(0, sp.sin(T))).gauge == -X * sp.cos(T)
+    charged = taut.System(Q, lagrangian=(U**2 + V**2) / 2 + K * (X * V - Y * U), parameters=["k"])
+    assert taut.noether(charged, proposed=(0, [1, 0])).gauge == -K * Y
+    moving = taut.System(Q, mass=1, constraints=[Y - T**2])
+    assert taut.noether(moving, proposed=(0, [T, 0])).gauge == -X
+
+
+def test_the_gauge_of_a_symmetry_with_velocities():
+    """Every ξ has the G for which I is zero: it is no symmetry for that."""
+    p, s = taut.momenta(Q)
+    runge = taut.noether(kepler(), proposed=(0, [-Y * V, 2 * X * V - U * Y]))
+    axis = V * (X * V - Y * U) - K * X / R
+    assert sp.expand(runge.law.expression - axis) == 0
+    phase = taut.System(Q, hamiltonian=(p**2 + s**2) / 2 - K / R, parameters=["k"])
+    runge = taut.noether(phase, proposed=(0, [-Y * s, 2 * X * s - p * Y]))
+    assert sp.expand(runge.law.expression - axis.subs({U: p, V: s})) == 0
+    assert taut.noether(kepler(), proposed=(0, [U, V])).law.expression.has(K)
+    with pytest.raises(taut.InputError, match="no G was found"):
+        taut.noether(kepler(), proposed=(0, [X * U, Y]))
+    with pytest.raises(taut.InputError, match="whatever G is"):
+        taut.noether(kepler(), proposed=(0, [V, X]))
 
 
 def test_one_that_is_none_is_refused_with_what_is_left():

@@ -26,6 +26,29 @@ def test_floats_are_the_simplest_fractions(value):
     assert exact(2**0.5) ** 2 != 2
 
 
+def test_what_a_rounding_has_spoiled_stands_for_the_same():
+    """3 · 0.1 is no float of 0.3, and the flow of a polynomial in floats had no law."""
+    assert exact(3 * 0.1) == sp.Rational(3, 10)
+    assert exact(1e-6**3) == sp.Rational(1, 10**18)
+    assert exact(1e24) == 10**24
+    assert exact(0.123456789012345) == sp.Rational("0.123456789012345")
+    assert exact(0.0) == exact(-0.0) == 0
+    height = 0.1 * x**3 + 0.7 * y**2 + x * y
+    flow = taut.Flow(Q, [height.diff(y), -height.diff(x)])
+    assert taut.conserved(flow, time=0).rank == 1
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e6, 1e-6, 86400.0])
+def test_laws_are_the_same_in_other_units(unit):
+    """Runge's and Lenz' vector was lost with k = 1e-18, a rate of decay with 1e-6."""
+    kepler = taut.System(Q, mass=unit, potential=-(unit**4) / sp.sqrt(x**2 + y**2))
+    assert kinds(taut.conserved(kepler)).count("hidden symmetry") == 2
+    strange = taut.System(Q, mass=1, potential=-1.2345678912345e-29 / sp.sqrt(x**2 + y**2))
+    assert kinds(laws_of(strange, {})).count("hidden symmetry") == 2
+    drag = taut.System([x], mass=3 * unit, forces=[-u / unit**2])
+    assert kinds(taut.conserved(drag)) == ["integral", "decaying"]
+
+
 def test_a_third_in_floats_is_a_third():
     def heiles(a):
         return taut.System(Q, mass=1, potential=(x**2 + y**2) / 2 + x**2 * y + a * y**3)

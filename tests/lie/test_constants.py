@@ -198,8 +198,8 @@ def test_labels_that_are_not_there_are_refused():
         lie.algebra({("x", "y"): {"x": 1}, (0, "y"): {"y": 1}}, "x y")
     with pytest.raises(InputError, match="2 labels"):
         lie.algebra(np.zeros((2, 2, 2)), "x")
-    for labels in ("x x", ["x", 3]):
-        with pytest.raises(InputError, match="different names"):
+    for labels, wrong in (("x x", "different names"), (["x", 3], "a label is no text")):
+        with pytest.raises(InputError, match=wrong):
             lie.algebra(np.zeros((2, 2, 2)), labels)
 
 

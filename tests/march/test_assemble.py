@@ -509,3 +509,26 @@ def test_axes_of_universal_joints_are_checked():
         m.universal(m.ground, "b", at=((0, 0, 0), (1, 0, 0)), axes=((1, 0, 0), (2, 0, 0)))
     with pytest.raises(taut.InputError, match="axis of hinge"):
         m.revolute("hinge", m.ground, "b", at=(0, 0, 0), axis=((1, 0, 0), (0, 1)))
+
+
+@pytest.mark.parametrize(
+    ("power", "sign", "stable"), [(4, -1, False), (4, 1, True), (6, -1, False), (3, 1, False)]
+)
+def test_without_stiffness_the_energy_decides(power, sign, stable):
+    m = taut.Mechanism()
+    m.point("a", mass=1, at=(0, 0, 0))
+    m.on_curve("a", sp.symbols("y z", real=True))
+    m.potential(sign * sp.Symbol("x_a", real=True) ** power)
+    assert m.equilibrium(stable=False).stable is stable
+
+
+@pytest.mark.parametrize("away", [0.0, 1e3])
+def test_a_triangle_of_springs_that_flies_freely_is_stable(away):
+    """Across springs without tension stiffness is a difference of large numbers, and round-off."""
+    m = taut.Mechanism()
+    for name, x, y in (("a", 0, 0), ("b", 1, 0), ("c", 0.5, 0.8)):
+        m.point(name, mass=1, at=(away + x, y, 0))
+    m.spring("a", "b", stiffness=3)
+    m.spring("b", "c", stiffness=30, length=1.0)
+    m.spring("a", "c", stiffness=7, length=0.7)
+    assert m.equilibrium().stable is not False

@@ -14,7 +14,7 @@ DOUBLE = taut.System(
     constraints=[x1**2 + y1**2 - 1, (x2 - x1) ** 2 + (y2 - y1) ** 2 - 1],
 )
 A = np.sqrt(0.5)
-GENERAL = [name for name in sorted(CATALOGUE) if CATALOGUE[name].general]
+GENERAL = sorted(CATALOGUE)
 START = {"q0": [A, A, 0, 2 * A], "v0": 0}
 x, y = taut.coordinates("x y")
 PENDULUM = taut.System([x, y], mass=[1, 1], potential=10 * y, constraints=[x**2 + y**2 - 1])

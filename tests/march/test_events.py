@@ -32,7 +32,7 @@ def test_the_period_of_a_pendulum():
     assert np.abs(found.q[:, 0] ** 2 + found.q[:, 1] ** 2 - 1).max() < 1e-15
 
 
-@pytest.mark.parametrize("method", [x for x in sorted(CATALOGUE) if CATALOGUE[x].general])
+@pytest.mark.parametrize("method", sorted(CATALOGUE))
 def test_any_method(method):
     run = go(method=method, step=0.01, duration=2, events=[x])
     close = 2e-2 if CATALOGUE[method].order == 1 else 3e-4
@@ -235,11 +235,11 @@ def test_names_that_are_nearly_right():
     m.rod(m.ground, m.point("bob", mass=1, at=(1, 0, 0)), length=1)
     for given, remedy in {
         "x_bbo": "did you mean 'x_bob'? Else add it",
-        "bob.z": "names in a text are those of symbols, such as t, x_bob, y_bob",
+        "bob.z": "'.z' in 'bob.z'",
     }.items():
         with pytest.raises(taut.ModelError) as caught:
             taut.simulate(m, duration=1, step=0.1, events=given)
-        assert caught.value.remedy.startswith(remedy)
+        assert remedy in str(caught.value)
 
 
 @pytest.fixture(scope="module")

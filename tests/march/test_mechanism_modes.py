@@ -1,5 +1,6 @@
 """Modes of mechanisms with dampers: decay and damping ratios."""
 
+import mpmath
 import numpy as np
 import pytest
 import sympy as sp
@@ -138,3 +139,104 @@ def test_a_rest_of_another_mechanism():
     with pytest.raises(taut.InputError, match="received: 6 coordinates"):
         m.modes(at=rest)
     assert len(rest.modes()) == 2  # it keeps what it was made from
+
+
+def test_where_there_is_no_rest_there_are_no_modes():
+    m = taut.Mechanism(gravity=(0, 0, -9.81))
+    m.body("bar", mass=1, inertia=(0.1, 0.1, 0.02), at=(0.5, 0, 0))
+    m.revolute("hinge", m.ground, "bar", at=(0, 0, 0), axis=(0, 1, 0))
+    with pytest.raises(taut.InputError, match="there is no rest there"):
+        m.modes(at=m.assemble())
+    with pytest.raises(taut.InputError, match="the parts do not fit together there"):
+        m.modes(at=np.zeros(12))
+    standing = m.equilibrium(stable=True)
+    assert m.modes(at=standing).stable
+    turned = standing.q.copy()
+    turned[[0, 2, 3, 5, 9, 11]] *= -1  # half a turn about y
+    assert not m.modes(at=turned).stable
+
+
+# ---- what is stiff beside what is soft ---------------------------------------------------------
+
+
+def chain(springs, masses, held, dampers=()):
+    """Points on a line with springs between them, the first of them to the ground if `held`."""
+    m = taut.Mechanism()
+    _, y, z = sp.symbols("x y z", real=True)
+    for k, mass in enumerate(masses):
+        m.point(f"p{k}", mass=mass, at=(k + 1.0, 0, 0))
+        m.on_curve(f"p{k}", (y, z))
+    names = [*([m.ground] if held else []), *(f"p{k}" for k in range(len(masses)))]
+    for k, stiffness in enumerate(springs):
+        damping = dampers[k] if dampers else 0.0
+        m.spring(names[k], names[k + 1], stiffness=stiffness, damping=damping)
+    return m
+
+
+LOST = [1e-3, 1e12]  # what the first adds to the second is rounded off
+
+
+def exact_chain(springs, masses, held):
+    """Its frequencies with sixty digits."""
+    n = len(masses)
+    with mpmath.workdps(60):
+        stiff = mpmath.zeros(n)
+        for k, s in enumerate(springs):
+            move = mpmath.zeros(1, n)
+            move[k if held else k + 1] = 1
+            if not held or k:
+                move[k - 1 if held else k] = -1
+            stiff += s * move.T * move
+        scale = mpmath.diag([1 / mpmath.sqrt(x) for x in masses])
+        values = mpmath.eigsy(scale * stiff * scale, eigvals_only=True)
+        return np.sqrt([max(float(x), 0.0) for x in values])
+
+
+@pytest.mark.parametrize(
+    ("springs", "masses", "held"),
+    [
+        ([1.0, 1e12, 1e6, 1e12], [1.0] * 4, True),
+        ([1e12, 1.0, 1e12], [1.0] * 4, False),
+        ([1e9, 1.0, 1e-9], [1e3, 1.0, 1e-3], True),
+        ([1e12, 1e-3], [1.0, 1.0], True),
+        (LOST, [1.0, 1.0], True),
+        ([1e-3, 1.0], [1e-6, 1e6], True),
+    ],
+)
+def test_soft_springs_beside_stiff_ones(springs, masses, held):
+    """Numbers are what they should be, or it is said by how much they may be off."""
+    m = chain(springs, masses, held)
+    found, want = m.modes(at=m.start()[0]), exact_chain(springs, masses, held)
+    assert np.all(np.abs(found.frequencies - want) <= found.errors + 1e-8 * want)
+    if springs != LOST:
+        assert np.all(found.errors <= 0.1 * want[want > 1e-9].min() + 1e-6 * want)
+    assert found.stable
+    assert m.equilibrium().stable
+    assert ("beyond round-off" in str(found)) is (not held or springs == LOST)
+
+
+def test_a_soft_spring_that_pushes_beside_a_stiff_one_is_not_stable():
+    """A pendulum upside down beside a spring of 10¹² N/m falls."""
+    m = taut.Mechanism(gravity=(0, 0, -9.81))
+    m.point("foot", mass=1.0, at=(1, 0, 0))
+    _, y, z = sp.symbols("x y z", real=True)
+    m.on_curve("foot", (y, z))
+    m.spring(m.ground, "foot", stiffness=1e12)
+    bar = m.body("bar", mass=1.0, inertia=(0.1, 0.1, 0.01), at=(0, 0, 1.5))
+    m.revolute("pivot", m.ground, bar, at=(0, 0, 1), axis=(0, 1, 0))
+    found = m.modes(at=m.start()[0])
+    assert found.stable is False
+    assert found.rates.max() == pytest.approx(np.sqrt(0.5 * 9.81 / 0.35), rel=1e-6)
+    assert m.equilibrium(stable=False).stable is False
+
+
+@pytest.mark.parametrize("arm", [0.1 + 0.2, 0.3, 0.6 - 0.3])
+def test_a_stiffness_that_is_round_off_is_neither_up_nor_down(arm):
+    """A rod that stands on a spring of just its weight's moment: K is off by a unit of rounding."""
+    m = taut.Mechanism(gravity=(0, 0, -1))
+    rod = m.body("rod", mass=1, inertia=(0.1, 0.1, 0.01), at=(0, 0, arm))
+    m.revolute("foot", m.ground, rod, at=(0, 0, 0), axis=(0, 1, 0))
+    m.torsion("foot", stiffness=0.3)
+    assert m.modes(at=m.start()[0]).stable is not False
+    m.torsion("foot", stiffness=-1e-9)
+    assert m.modes(at=m.start()[0]).stable is False

@@ -1,5 +1,6 @@
 """Natural frequencies and shapes: orthogonality, damping, gravity, flutter, and what is refused."""
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.linalg import eigh
@@ -7,6 +8,10 @@ from scipy.linalg import eigh
 import taut
 from taut.march import spectrum
 from taut.march.freedoms import elastic, freedoms_of
+from taut.march.statics.applied import nothing
+from taut.march.statics.balance import Balance
+from taut.march.statics.graded import Graded
+from taut.march.statics.solve import as_mesh
 
 R = 0.05
 SECTION = {
@@ -267,3 +272,116 @@ def _round(unit):
 
 def _first_bending():
     return taut.modes(taut.Beam(1, **_round(1)), count=8).frequencies[6]
+
+
+# ---- slender beams -----------------------------------------------------------------------------
+
+
+def wire(radius, nodes=41, ends=("clamped", "free"), mass=1.0, length=1.0, time=1.0):
+    """A steel wire, in other units."""
+    return taut.Beam(
+        length, taut.Circle(radius * length), density=7800 * mass / length**3,
+        young=2.1e11 * mass / (length * time**2), poisson=0.3, nodes=nodes, ends=ends,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("radius", [0.1, 1e-2, 1e-4, 2e-6])
+@pytest.mark.parametrize("nodes", [11, 41, 161])
+@pytest.mark.parametrize(
+    ("ends", "wave"),
+    [
+        (("clamped", "free"), 1.8751040687119611),
+        (("pinned", "pinned"), np.pi),
+        (("free", "free"), 4.730040744862704),
+    ],
+)
+def test_slender_beams_have_eulers_frequencies(radius, nodes, ends, wave):
+    """However slender: L/r is from 20 to a million; shear and inertia of sections lower them."""
+    found = taut.modes(wire(radius, nodes, ends), 12)
+    slow = found.frequencies[found.rigid :][:2]
+    euler = wave**2 * np.sqrt(2.1e11 * radius**2 / 4 / 7800)
+    np.testing.assert_allclose(slow, euler, rtol=4 / nodes**2 + 20 * radius**2)
+    assert slow[1] == pytest.approx(slow[0], rel=1e-12)
+    assert np.all(found.errors <= 1e-8 * np.abs(found.eigenvalues))
+    assert np.all(found.errors[found.rigid :][:2] <= 1e-11 * slow)
+    assert "±" not in str(found)
+
+
+def exact(beam):
+    """All frequencies, with fifty digits, of the matrices whose parts modes are made of."""
+    mesh = as_mesh(beam)
+    balance, freedoms = Balance(mesh), freedoms_of(mesh)
+    graded = Graded(balance, balance.unloaded(), nothing(mesh), freedoms, even=True)
+    with mpmath.workdps(60):
+        b = mpmath.matrix(graded.strains.toarray())
+        stiff = mpmath.zeros(b.rows)
+        for e, (block, ds) in enumerate(zip(balance.stiffness, balance.spacing, strict=True)):
+            for i, j in np.argwhere(block):
+                stiff[6 * e + int(i), 6 * e + int(j)] = mpmath.mpf(block[i, j]) / mpmath.mpf(ds)
+        lower = mpmath.cholesky(mpmath.matrix(graded.mass.toarray()))
+        back = lower**-1
+        both = back * b.T * stiff * b * back.T
+        values = mpmath.eigsy((both + both.T) / 2, eigvals_only=True)
+        return np.array([float(mpmath.sqrt(abs(x))) for x in values])
+
+
+@pytest.mark.parametrize("radius", [1e-2, 1e-4, 1e-6])
+def test_every_mode_of_a_slender_beam_is_that_of_fifty_digits(radius):
+    """Squares of frequencies have a range of 10²⁵."""
+    beam = wire(radius, nodes=5)
+    found = taut.modes(beam, 1000)
+    assert len(found) == 24
+    np.testing.assert_allclose(found.frequencies, exact(beam), rtol=1e-10)
+
+
+def test_beams_of_different_slenderness_that_are_joined():
+    """A thin wire on a thick post, and a body at its end."""
+    post = taut.Beam(1, taut.Circle(0.05), density=7800, young=2.1e11, poisson=0.3, nodes=4,
+                     frame=(0, 0, 1), ends=("clamped", "free"))  # fmt: skip
+    whip = taut.Beam(1, taut.Circle(1e-5), density=7800, young=2.1e11, poisson=0.3, nodes=5,
+                     at=(0, 0, 1), frame=(1, 0, 1)).body(mass=1e-3)  # fmt: skip
+    made = taut.Beams([post, whip])
+    want = exact(made)
+    found = taut.modes(made, 10)
+    np.testing.assert_allclose(found.frequencies, want[:10], rtol=1e-10)
+
+
+@pytest.mark.parametrize("unit", ["mass", "length", "time"])
+@pytest.mark.parametrize("by", [1e-6, 1e6])
+def test_slender_beams_in_other_units(unit, by):
+    plain = taut.modes(wire(1e-4, 21), 8).frequencies
+    other = taut.modes(wire(1e-4, 21, **{unit: by}), 8).frequencies
+    np.testing.assert_allclose(other * (by if unit == "time" else 1), plain, rtol=1e-13)
+
+
+def test_what_is_not_verified_is_shown_as_such(monkeypatch):
+    monkeypatch.setattr(spectrum, "EXACT", -1.0)
+    found = taut.modes(wire(1e-3, 11), 4)
+    assert np.all(np.isinf(found.errors))
+    assert found.stable is None
+    assert "lost in round-off" in str(found)
+    assert str(found).count("not verified") == 4
+
+
+def test_the_fastest_modes_of_a_slender_beam_are_verified_too():
+    found = taut.modes(wire(1e-6, 11), 1000)
+    assert len(found) == 60
+    assert np.all(found.errors <= 1e-6 * np.abs(found.eigenvalues))
+
+
+@pytest.mark.parametrize("radius", [1e-2, 1e-4, 1e-5])
+def test_slender_beams_that_are_damped_or_pushed_along(radius):
+    """Kelvin–Voigt damping of each mode, and Beck's column at 20.05 EI/L²."""
+    plain = taut.modes(wire(radius, 31), 6)
+    tau, omega = 0.02 / plain.frequencies[0], plain.frequencies
+    beam = taut.Beam(1.0, taut.Circle(radius), density=7800, young=2.1e11, poisson=0.3, nodes=31,
+                     ends=("clamped", "free"), damping=tau)  # fmt: skip
+    want = -tau * omega**2 / 2 + 1j * omega * np.sqrt(1 - (tau * omega / 2) ** 2 + 0j)
+    found = taut.modes(beam, 6)
+    np.testing.assert_allclose(found.eigenvalues, want, rtol=1e-8)
+    for load, stable in ((19.5, True), (20.5, False)):
+        column = wire(radius, 31)
+        push = -load * column.stiffness[0, 0, 0]
+        rest = taut.equilibrium(column.load(force=(0, push, 0), follower=True))
+        assert rest.stable is None
+        assert taut.modes(rest, 4).stable is stable

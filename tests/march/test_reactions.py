@@ -44,7 +44,9 @@ def given(run):
     wrench = np.zeros((len(run.t), mesh.nodes, 2, 3))  # in space
     own = range(9)
     for j in own:
-        wrench[:, j, 1, 1] += run.t * mesh.s[j] * mesh.weight[j]
+        near = [mesh.s[k] for k in (j - 1, j + 1) if k in own]  # ∫ s over what reaches the node
+        reach = sum(abs(x - mesh.s[j]) * (2 * mesh.s[j] + x) for x in near) / 6
+        wrench[:, j, 1, 1] += run.t * reach
         wrench[:, j, 1, 2] += 3 * mesh.weight[j]
         wrench[:, j, 0, 0] += 0.1 * mesh.weight[j]
     local = np.zeros((len(run.t), 2, 3))

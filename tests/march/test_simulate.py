@@ -11,7 +11,9 @@ import sympy as sp
 
 import taut
 from taut import progress
+from taut.diagnose.drift import pooled
 from taut.march import loop
+from taut.show.compare import main_lines
 
 x, y, a, b = taut.coordinates("x y a b")
 METHODS = [
@@ -244,6 +246,7 @@ def test_a_batch_is_its_single_runs(pendulum, starts, method, count):
     assert same(batch[-1].q, batch.q[-1])
 
 
+@pytest.mark.usefixtures("width")
 @pytest.mark.parametrize("method", METHODS)
 def test_a_batch_with_forces_and_functions_is_its_single_runs(driven, method):
     rng = np.random.default_rng(0)
@@ -290,6 +293,7 @@ def test_a_batch_of_large_systems_is_its_single_runs():
         assert same_runs(batch[i], taut.simulate(chain, q0=q0[i], **settings))
 
 
+@pytest.mark.usefixtures("width")
 @pytest.mark.parametrize("threads", ["1", "2", "5", "0", "many", ""])
 def test_threads_do_not_change_a_bit(pendulum, starts, monkeypatch, threads):
     monkeypatch.setenv("TAUT_THREADS", threads)
@@ -311,14 +315,14 @@ def test_members_of_a_batch(pendulum, starts):
     for index in (3, -4):
         with pytest.raises(IndexError, match="batch of 3"):
             batch[index]
-    with pytest.raises(TypeError, match="whole number"):
+    with pytest.raises(taut.InputError, match="whole number"):
         batch[:2]
 
 
 def test_a_single_run_has_no_members(pendulum):
     run = taut.simulate(pendulum, q0=[1, 0], v0=0, duration=1, step=0.1)
     assert run.batch is None
-    with pytest.raises(TypeError, match="no members"):
+    with pytest.raises(taut.InputError, match="no members"):
         run[0]
 
 
@@ -463,6 +467,7 @@ def test_in_a_batch_only_the_failing_trajectory_is_lost(cusp):
     assert "run[i].continue_" in caught.value.remedy
 
 
+@pytest.mark.usefixtures("width")
 @pytest.mark.parametrize(
     ("count", "h", "every"), [(3, 0.08, 7), (4, 0.05, 1), (9, 0.05, 7), (16, 0.03, 7)]
 )
@@ -547,17 +552,23 @@ def test_an_interrupted_run_goes_on_bit_by_bit(pendulum, method, every, call):
     assert joined.ended_early == ""
 
 
-@pytest.mark.parametrize("call", [1, 3, 8])
+@pytest.mark.parametrize("call", [1, 3, 250, 700])
 @pytest.mark.parametrize("threads", ["1", "2"])
 @pytest.mark.parametrize("method", ["rattle", "time-element-independent"])
+@pytest.mark.usefixtures("width")
 def test_an_interrupted_batch_goes_on_bit_by_bit(
     pendulum, starts, monkeypatch, method, threads, call
 ):
+    """In the first group, and in a later one: of 20 trajectories there are three or more."""
     monkeypatch.setenv("TAUT_THREADS", threads)
+    monkeypatch.setattr(importlib.import_module("taut.march.run"), "CHUNK_SECONDS", 0.0)
     q0, v0 = starts(20, speed=8.0)
     settings = {"q0": q0, "v0": v0, "step": 0.01, "every": 7, "method": method}
-    part = stopped(pendulum, call, duration=3, **settings).partial
+    part = stopped(pendulum, call, duration=3, **settings).partial  # one step per report
     made = part.ending.steps
+    assert call <= made.sum()
+    if threads == "1":  # another one goes on as long as it likes, until the first is heard
+        assert made.sum() <= 8 * (call + 1)
     for i in range(20):  # what has not been reached is NaN
         rows = 1 + made[i] // 7 + (made[i] == 300)
         assert np.all(np.isfinite(part.q[i, :rows]))
@@ -565,6 +576,38 @@ def test_an_interrupted_batch_goes_on_bit_by_bit(
     more = 300 - made.max()
     run = part.continue_(more * 0.01 if more else 1)
     assert same_runs(run, taut.simulate(pendulum, duration=3 if more else 4, **settings))
+
+
+@pytest.mark.usefixtures("width")
+def test_an_interrupted_batch_says_how_far_each_has_come(pendulum, starts, monkeypatch):
+    monkeypatch.setenv("TAUT_THREADS", "1")
+    monkeypatch.setattr(importlib.import_module("taut.march.run"), "CHUNK_SECONDS", 0.0)
+    q0, v0 = starts(20, speed=8.0)
+    settings = {"q0": q0, "v0": v0, "step": 0.01, "duration": 3}
+    error = stopped(pendulum, 310, **settings)  # one step per report: in the second group
+    part, made = error.partial, error.partial.ending.steps
+    ahead, begun = int(made.max()), int((made > 0).sum())
+    least = int(made[made > 0].min())
+    assert 0 < least < ahead
+    assert 0 < begun < 20
+    assert (
+        error.what
+        == part.ended_early
+        == (
+            f"interrupted: {20 - begun} of 20 trajectories not begun, others at t = "
+            f"{least * 0.01:g} … {ahead * 0.01:g}"
+        )
+    )
+    found = part.certificate
+    assert found.rows()[0] == ("ended early", error.what, "stopped")
+    assert f"20 trajectories, 0 … {ahead} steps" in found.title()
+    assert found.to_dict()["steps_least"] == 0
+    assert main_lines(part)["steps"] == f"0 … {ahead} × 0.01"
+    assert found.steps_per_second == pytest.approx(made.sum() / part.wall_time)
+    assert part[19].ended_early == "interrupted before the first step"
+    assert part[begun - 1].ended_early == f"interrupted at t = {least * 0.01:g}"
+    # What was not begun has no part in the mean drift.
+    assert found.energy == pooled([part[i].certificate.energy for i in range(begun)])
 
 
 def test_an_interruption_while_going_on(pendulum):
@@ -582,14 +625,17 @@ def test_an_interruption_while_going_on(pendulum):
     assert same_runs(part.continue_(0.74), whole)
 
 
-def test_other_errors_of_a_callback_are_the_users_own(pendulum, starts):
+def test_other_errors_of_a_callback_keep_the_run(pendulum, starts):
     def wrong(*_):
         raise ZeroDivisionError
 
     q0, v0 = starts(30)
     for start in ({"q0": [1, 0], "v0": 0}, {"q0": q0, "v0": v0}):
-        with pytest.raises(ZeroDivisionError):
+        with pytest.raises(taut.ProgressError) as caught:
             taut.simulate(pendulum, **start, duration=1, step=0.01, progress=wrong)
+        assert isinstance(caught.value.__cause__, ZeroDivisionError)
+        assert not isinstance(caught.value, KeyboardInterrupt)
+        assert len(caught.value.partial.t) > 1
 
 
 CTRL_C = """
@@ -826,13 +872,14 @@ def test_the_shortened_step_ends_at_its_own_time(driven, method):
 
 
 def test_the_work_begins_with_the_first_power(driven):
-    """The trapezoidal sum of the power, with the multipliers of the start in it."""
+    """The sum of the power to order 4, with the multipliers of the start in it."""
     run = taut.simulate(driven, q0=[0, -1], v0=[1, 0], duration=0.05, step=0.01, project=True)
     m = run._mechanics
-    power = m.power(run.q, run.v, run.p, run.multipliers, run.t, np.zeros(0))
-    trapezoid = 0.01 * (power.sum() - (power[0] + power[-1]) / 2)
-    assert abs(power[0]) > 0.05
-    assert run.certificate.work == pytest.approx(trapezoid, rel=1e-12)
+    p = m.power(run.q, run.v, run.p, run.multipliers, run.t, np.zeros(0)).ravel()
+    total = (p[0] + 4 * p[1] + p[2]) / 3
+    total += sum(9 * p[n] + 19 * p[n - 1] - 5 * p[n - 2] + p[n - 3] for n in (3, 4, 5)) / 24
+    assert abs(p[0]) > 0.05
+    assert run.certificate.work == pytest.approx(0.01 * total, rel=1e-12)
 
 
 def test_a_chart_is_changed_at_the_present_time():
@@ -861,6 +908,7 @@ def test_many_changes_of_chart_lose_nothing(pendulum):
 # ---- interrupted and continued ---------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("width")
 @pytest.mark.parametrize("groups", [1, 2])
 def test_an_interrupted_batch_with_a_short_last_step(pendulum, starts, monkeypatch, groups):
     """Those that have made the short step wait there for the others."""

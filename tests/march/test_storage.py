@@ -1,7 +1,10 @@
 """Runs as labelled arrays and on disk: whole, or not at all."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -120,6 +123,28 @@ def test_other_formats_are_refused(run, tmp_path, name):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_other_programs_are_named(run, tmp_path):
+    with pytest.raises(taut.FileError) as caught:
+        run.save(tmp_path / "run.mat")
+    assert "run.to_xarray()" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    "path", [None, 3, b"a.zarr", ["a.zarr"], "a\0.zarr", "\ud800.zarr", "x" * 300 + ".zarr"]
+)
+def test_a_path_that_is_none_loses_nothing(run, tmp_path, monkeypatch, path):
+    monkeypatch.chdir(tmp_path)
+    run.save("old.zarr")
+    before = run.q.copy()
+    with pytest.raises(taut.FileError):
+        run.save(path)
+    with pytest.raises(taut.FileError):
+        taut.load(path)
+    assert [x.name for x in tmp_path.iterdir()] == ["old.zarr"]
+    assert np.array_equal(taut.load("old.zarr").q.values, before)
+    assert run.save("new.zarr").exists()
+
+
 def test_what_is_no_run_is_not_overwritten(run, tmp_path):
     file, folder = tmp_path / "file.zarr", tmp_path / "folder.zarr"
     file.write_text("mine")
@@ -187,6 +212,78 @@ def test_what_an_earlier_crash_left_does_not_matter(run, tmp_path):
     path = run.save(tmp_path / "run.zarr")
     assert taut.load(path).identical(run.to_xarray())
     assert [p.name for p in tmp_path.iterdir()] == ["run.zarr"]
+
+
+@pytest.mark.parametrize("where", ["compressor", "filters"])
+def test_a_store_with_code_in_it_is_not_read(run, tmp_path, monkeypatch, where):
+    """Pickles run what they like; that must not depend on what Zarr makes of them."""
+    path = run.save(tmp_path / "run.zarr")
+    file = path / "q" / ".zarray"
+    told = json.loads(file.read_text())
+    codec = {"id": "pickle", "protocol": 5}
+    file.write_text(json.dumps(told | {where: codec if where == "compressor" else [codec]}))
+    with pytest.raises(taut.FileError, match="is not a saved run") as caught:
+        taut.load(path)
+    assert caught.value.received == "q is written by 'pickle'"
+
+
+KILLED = """
+import os, sys, time
+import taut
+from taut.march import storage
+from pathlib import Path
+
+x, y = taut.coordinates("x y")
+pendulum = taut.System([x, y], mass=[1, 1], potential=y, constraints=[x**2 + y**2 - 1])
+run = taut.simulate(pendulum, q0=[1, 0], v0=0, duration=0.2, step=0.1, laws=None)
+path, stage = Path(sys.argv[1]), sys.argv[2]
+run.save(path)
+
+def kill(*_):
+    print("killed" if stage != "waits" else "writes", flush=True)
+    if stage == "waits":
+        time.sleep(60)
+    os.kill(os.getpid(), 9)
+
+if stage in ("part", "waits"):
+    storage._settle = kill
+else:
+    rename = Path.rename
+    Path.rename = lambda self, to: kill() if self.name.endswith(".part") else rename(self, to)
+run.save(path)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize("stage", ["part", "between"])
+def test_a_process_that_is_killed_leaves_a_store(run, tmp_path, stage):
+    path = tmp_path / "run.zarr"
+    done = subprocess.run([sys.executable, "-c", KILLED, str(path), stage], capture_output=True)
+    assert done.stdout == b"killed\n", done.stderr
+    assert path.exists() == (stage == "part")
+    assert len(taut.load(path).t) == 3  # the old one
+    assert len(list(tmp_path.iterdir())) == 2
+    run.save(path)
+    assert [p.name for p in tmp_path.iterdir()] == ["run.zarr"]
+    assert taut.load(path).identical(run.to_xarray())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks")
+def test_what_another_process_is_writing_is_left_alone(run, tmp_path):
+    path = tmp_path / "run.zarr"
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(path), "waits"], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout.readline() == "writes\n"
+        run.save(path)
+        (part,) = (p for p in tmp_path.iterdir() if p != path)
+        assert (part / "q").is_dir()
+    finally:
+        process.kill()
+        process.communicate()
+    run.save(path)
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_nothing_to_load(tmp_path):

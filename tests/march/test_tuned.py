@@ -1,13 +1,16 @@
 """A tolerance instead of a step."""
 
+import itertools
+
 import numpy as np
 import pytest
 import sympy as sp
+from scipy.integrate import solve_ivp
 
 import taut
 from taut import problems
 from taut.march import tuned as tuning
-from taut.march.tuned import FORCED, FREE, fitting
+from taut.march.tuned import FORCED, FREE, fitting, run_error
 from taut.methods import CATALOGUE, Composition
 
 TOLERANCES = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10)
@@ -160,7 +163,17 @@ def test_a_kick_long_after_the_start_at_rest(at):
         10 * np.sqrt(np.pi / 50) * np.exp(-1 / 200), rel=0.01
     )
     row = next(row for row in run.certificate.rows() if row[0] == "tolerance")
-    assert row[2] == "not checked after the trial"
+    assert row[2] == "met"
+
+
+def test_forces_are_held_to_the_tolerance_after_the_trial():
+    """A pulse far behind the trial, in a motion whose energy tells nothing."""
+    pulse = "5*exp(-((t - 80)/0.01)**2)"
+    late = taut.System([x], mass=[1], potential=x**2 / 2, forces=[f"-0.01*x_dot + {pulse}"])
+    run = taut.simulate(late, q0=[1], v0=0, duration=100, tolerance=1e-6, method="rattle")
+    coarse = taut.simulate(late, q0=[1], v0=0, duration=100, step=10 * run.step, method="rattle")
+    assert run_error(run) <= 1e-6 < run_error(coarse)
+    assert np.isfinite(run_error(run))
 
 
 def test_a_wall_that_is_met_after_the_trial():
@@ -198,13 +211,33 @@ def test_equilibria_and_small_amplitudes(q0):
 
 
 def test_what_does_not_get_better_is_given_up():
-    """Into the centre: no step keeps the energy, and the certificate says so."""
+    """Into the centre: no step keeps the energy, and that is an error with the nearest run."""
     centre = taut.System([x], mass=[1], potential=-1 / sp.Abs(x))
-    run = taut.simulate(centre, q0=[1], v0=0, duration=3, tolerance=1e-6)
-    assert next(row for row in run.certificate.rows() if row[0] == "tolerance")[2] == "missed"
+    with pytest.raises(taut.ToleranceError, match="missed") as missed:
+        taut.simulate(centre, q0=[1], v0=0, duration=3, tolerance=1e-6)
+    run = missed.value.partial
+    assert run.t[-1] == 3
+    row = next(row for row in run.certificate.rows() if row[0] == "tolerance")
+    assert row[2] == "missed"
+    assert missed.value.error == run.certificate.to_dict()["tolerance_error"] > 1e-6
     edge = taut.System([x], mass=[1], potential=sp.sqrt(100 - x))
     with pytest.raises(taut.StepError):
         taut.simulate(edge, q0=[0], v0=[1], duration=200, tolerance=1e-6)
+
+
+def test_what_is_not_resolved_has_met_no_tolerance():
+    """Dry friction: after the stop velocities go to and fro, in pieces made anew as well."""
+    rubbed = taut.System([x], mass=[2], forces=[-0.4 * 9.81 * sp.sign(taut.velocities([x])[0])])
+    run = taut.simulate(rubbed, q0=[0], v0=[3], duration=20, tolerance=1e-4)
+    found = run.certificate
+    assert found.resolution.switches
+    assert run_error(run) <= 1e-4
+    row = next(row for row in found.rows() if row[0] == "tolerance")
+    assert row[2] == "not known: the motion is not resolved, see below"
+    assert found.tolerance_met is found.to_dict()["tolerance_met"] is None
+    before = taut.simulate(rubbed, q0=[0], v0=[3], duration=1, tolerance=1e-4)  # it slides
+    assert before.q[-1, 0] == pytest.approx(3 - 0.981, abs=1e-4)
+    assert before.certificate.to_dict()["tolerance_met"] is True
 
 
 def test_a_terminal_event_before_the_trouble():
@@ -272,3 +305,59 @@ def test_the_reference_is_far_better_than_the_tolerance(monkeypatch):
         t = trial.horizon * np.linspace(0, 1, tuning.LOOKS)[1:]
         error = np.abs(trial.reference[:, :2] - SWING.exact(t)[0]).max()
         assert error < 1e-3 * tolerance * trial.size
+
+
+# ---- forces over time, against an independent code -----------------------------------------------
+
+T, STEADY = taut.t, x**2 / 2
+(vx,) = taut.velocities([x])
+OVER_TIME = {  # forces, duration (no multiple of anything), when the reference begins anew
+    "late pulse": (5 * sp.exp(-(((T - 40) / sp.Rational(1, 100)) ** 2)), 47.3, (39.8, 40.2)),
+    "switched": (sp.Piecewise((1, (T > 3.01) & (T < 17.077)), (0, True)), 31.7, (3.01, 17.077)),
+    "blow": (sp.Piecewise((50, (T > 21.001) & (T < 21.0213)), (0, True)), 30.1, (21.001, 21.0213)),
+    "chirp": (sp.sin(T**2), 11.3, ()),
+}  # fmt: skip
+
+
+def reference(force, times, cuts):
+    value = sp.lambdify(T, force, "math")
+    found, state = np.zeros(len(times)), np.array([0.2, 0.0])
+    ends = [0.0, *cuts, float(times[-1])]
+    for low, high in itertools.pairwise(ends):
+        inside = (times >= low) & (times <= high)
+        near = 1e-12 * (high - low)
+
+        def rate(t, y, low=low, high=high, near=near):
+            return y[1], -y[0] - y[1] / 50 + value(min(max(t, low + near), high - near))
+
+        at = np.unique(np.r_[low, times[inside], high])
+        made = solve_ivp(rate, (low, high), state, "DOP853", at, rtol=1e-12, atol=1e-13)
+        found[inside], state = made.y[0, np.searchsorted(at, times[inside])], made.y[:, -1]
+    return found
+
+
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-7])
+@pytest.mark.parametrize("name", OVER_TIME)
+def test_what_is_met_is_met(name, tolerance):
+    force, duration, cuts = OVER_TIME[name]
+    model = taut.System([x], mass=[1], potential=STEADY, forces=[force - vx / 50])
+    run = taut.simulate(model, q0=[0.2], v0=0, duration=duration, tolerance=tolerance)
+    error = np.abs(run.q[:, 0] - reference(force, run.t, cuts)).max()
+    assert error < 4 * tolerance * np.ptp(run.q)
+    assert run.t[-1] == pytest.approx(duration)
+
+
+@pytest.mark.parametrize("drag", [0, 1])
+@pytest.mark.parametrize("v0", [[0.5], [[-0.5], [0.5]]], ids=["alone", "one of two"])
+def test_a_pole_long_after_the_trial(drag, v0):
+    """Through it no step leads; with drag no energy tells that."""
+    pole = -sp.Rational(1, 100) / sp.Abs(x - 60)
+    model = taut.System([x], mass=[1], potential=pole, forces=[-drag * vx / 10**6])
+    q0 = np.zeros_like(v0)
+    with pytest.raises(taut.ToleranceError) as missed:
+        taut.simulate(model, q0=q0, v0=v0, duration=139.7, tolerance=1e-6)
+    run = missed.value.partial
+    assert missed.value.error > 1e-6
+    assert run.batch == (None if q0.ndim == 1 else 2)
+    assert run.t[-1] == pytest.approx(139.7)
+    assert {row[0]: row[2] for row in run.certificate.rows()}["tolerance"] == "missed"

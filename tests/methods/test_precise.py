@@ -8,6 +8,8 @@ from scipy.linalg import expm
 
 import taut
 from taut import problems
+from taut.kernel.compile import workshop
+from taut.march.run import one_step
 from taut.methods import PreciseElement, Rattle
 from taut.methods.precise import exp_minus_one
 
@@ -90,7 +92,7 @@ def test_linear_systems_are_exact_at_any_step(h):
     away = sp.Matrix(Q) - sp.Matrix(centre)
     energy = (away.T * sp.Matrix(K) * away)[0] / 2
     system = taut.System(Q, mass=MASS, potential=energy)
-    for method in (PreciseElement(equilibrium=centre), PreciseElement(K, centre)):
+    for method in (PreciseElement(about=centre), PreciseElement(K, centre)):
         run = taut.simulate(system, q0=q0, v0=v0, duration=20.3 * h, step=h, method=method)
         known = exact(np.array(MASS), np.array(K), centre, q0, v0, run.t)
         assert len(run.t) == 22
@@ -188,6 +190,101 @@ def test_a_batch_and_a_continued_run_make_the_same_steps(bound):
     assert np.array_equal(part.q, whole.q)
 
 
+# ---- what it takes the linear part about ---------------------------------------------------------
+
+
+def test_uniform_gravity_is_a_part_of_what_is_exact():
+    """A spring that hangs, and a thrown stone: no equilibrium at the origin."""
+    system = taut.System([x, y], mass=[2, 3], potential=450 * x**2 + 20 * x - 30 * y)
+    run = taut.simulate(
+        system, q0=[0, 0], v0=[0, -1], duration=20, step=0.8, method="precise-element"
+    )
+    omega, sag = np.sqrt(450.0), 20 / 900
+    np.testing.assert_allclose(run.q[:, 0], sag * (np.cos(omega * run.t) - 1), atol=1e-13)
+    np.testing.assert_allclose(run.q[:, 1], -run.t + 5 * run.t**2, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("form", ["lagrangian", "hamiltonian"])
+def test_gyroscopic_terms_are_a_part_of_what_is_exact(form):
+    """A charge in a uniform magnetic and an electric field, with momenta that are not m v."""
+    field, electric = 3.0, 0.7
+    if form == "lagrangian":
+        energy = (u**2 + v**2) / 2 + field * (x * v - y * u) / 2 + electric * x + u / 3
+        system = taut.System([x, y], lagrangian=energy)
+    else:
+        px, py = taut.momenta([x, y])
+        away = px + field * y / 2 - sp.Rational(1, 3), py - field * x / 2
+        energy = (away[0] ** 2 + away[1] ** 2) / 2 - electric * x
+        system = taut.System([x, y], hamiltonian=energy)
+    run = taut.simulate(
+        system, q0=[0, 0], v0=[1, 0], duration=30, step=1.7, method="precise-element"
+    )
+    drift = -electric / field  # v̇ = B v × e + E: a circle, and E/B across
+    wave = (1 + 1j * (0 - drift)) * np.exp(-1j * field * run.t)
+    np.testing.assert_allclose(run.v[:, 0] + 1j * run.v[:, 1], wave + 1j * drift, atol=1e-12)
+    assert run.certificate.symplecticity < 1e-13
+
+
+@pytest.mark.parametrize("name", ["zg-pendulum", "zg-spherical", "zg-double", "zg-spatial"])
+def test_serves_the_examples_of_zg(name):
+    """Constant gravity is all of the linear part: the steps are those of RATTLE."""
+    given = problems.problem(name)
+    one = given.simulate(duration=2, method="precise-element")
+    two = given.simulate(duration=2, method="rattle")
+    assert off(one, two) < 1e-10
+
+
+@pytest.mark.parametrize("form", ["lagrangian", "hamiltonian"])
+def test_a_mass_that_depends_on_q_is_frozen(form):
+    """Order 2, symmetric and symplectic with constraints, gyroscopic terms and a stiff spring."""
+    inertia = 2 + sp.cos(x)
+    stiff = 200 * (y - x) ** 2 + sp.sin(z)
+    if form == "lagrangian":
+        energy = inertia * u**2 / 2 + v**2 / 2 + w**2 + u * sp.sin(y) + x * v / 2 - stiff
+        system = taut.System(Q, lagrangian=energy, constraints=[z - x * y])
+    else:
+        p = taut.momenta(Q)
+        energy = (p[0] - sp.sin(y)) ** 2 / (2 * inertia) + (p[1] - x / 2) ** 2 / 2 + p[2] ** 2 / 4
+        system = taut.System(Q, hamiltonian=energy + stiff, constraints=[z - x * y])
+    q0 = [1, 1.02, 1.02]
+    start = {"q0": q0, "v0": [0.2, 0.1, 0.304], "duration": 1.0}
+    fine = taut.simulate(system, **start, step=1e-3, method="gauss-lobatto-6")
+    errors = []
+    for step in (0.02, 0.01, 0.005):
+        run = taut.simulate(system, **start, step=step, method=PreciseElement(about="start"))
+        errors.append(max(abs(run.q[-1] - fine.q[-1]).max(), abs(run.p[-1] - fine.p[-1]).max()))
+        assert run.method == PreciseElement(about=q0)
+        assert run.certificate.max_g < 1e-14
+        assert run.certificate.symplecticity < 1e-12
+    np.testing.assert_allclose(np.log2(np.array(errors[:-1]) / errors[1:]), 2, atol=0.15)
+    shop = workshop(system)
+    step = shop.step(run.method, keep=(0,))
+    q, p, rate, none = run.q[3], run.p[3], run.v[3], np.zeros(0)
+    q1, v1, p1, _ = one_step(step, q, rate, p, 0.0, 0.05, none)
+    q2, _, p2, _ = one_step(step, q1, v1, p1, 0.0, -0.05, none)
+    assert max(abs(q2 - q).max(), abs(p2 - p).max()) < 1e-13
+
+
+def test_where_the_origin_has_no_linear_part_it_is_taken_at_the_start():
+    """A spring with a length; a batch has many starts, and has to be told."""
+    spring = 50 * (sp.sqrt(x**2 + y**2) - 1) ** 2 + 10 * y
+    system = taut.System([x, y], mass=1, potential=spring)
+    settings = {"v0": 0, "duration": 1, "step": 0.02}
+    run = taut.simulate(system, q0=[0.8, 0.6], method="precise-element", **settings)
+    assert run.method == PreciseElement(about=[0.8, 0.6])
+    known = taut.simulate(system, q0=[0.8, 0.6], method=run.method, **settings)
+    assert np.array_equal(run.q, known.q)
+    half = taut.simulate(
+        system, q0=[0.8, 0.6], method="precise-element", **settings | {"duration": 0.5}
+    )
+    assert np.array_equal(half.continue_(0.5).q, run.q)
+    with pytest.raises(taut.InputError, match="a batch has many starts") as caught:
+        taut.simulate(system, q0=[[0.8, 0.6], [1, 0]], method="precise-element", **settings)
+    assert "about=" in caught.value.remedy
+    with pytest.raises(taut.InputError, match="no linear part to take"):
+        taut.simulate(system, q0=[1, 0], method=PreciseElement(about=[0, 0]), **settings)
+
+
 # ---- order and structure -----------------------------------------------------------------------
 
 
@@ -279,27 +376,10 @@ def refused(system, match, method=None, **start):
     return caught.value
 
 
-@pytest.mark.parametrize(
-    "lagrangian",
-    [
-        (1 + x**2) * u**2 / 2 - x**2,
-        u**2 / 2 + u**4 - x**2,
-        u**2 / 2 + x * u - x**2,
-        u**2 / 2 + u - x**2,
-    ],
-    ids=["mass of q", "not quadratic", "linear in v", "shifted momentum"],
-)
-def test_other_kinetic_energies_are_refused(lagrangian):
-    error = refused(taut.System([x], lagrangian=lagrangian), "needs a constant mass")
-    assert "rattle" in error.remedy
-
-
-def test_a_potential_without_an_equilibrium_there():
-    falling = taut.System([x, y], mass=1, potential=10 * y + 50 * x**2, constraints=[x + y**2])
-    error = refused(falling, "no equilibrium there")
-    assert "equilibrium=" in error.remedy
-    taut.simulate(falling, q0=[0, 0], v0=0, duration=1, step=0.1, method=PreciseElement(50 * x**2))
-    refused(falling, "no equilibrium there", PreciseElement(equilibrium=[1, 1]))
+def test_flows_are_refused():
+    flow = taut.Flow([x, y], [y, -x])
+    with pytest.raises(taut.InputError, match="for mechanics"):
+        taut.simulate(flow, q0=[1, 0], duration=1, step=0.1, method=PreciseElement())
 
 
 def test_linear_parts_that_are_none():
@@ -308,7 +388,7 @@ def test_linear_parts_that_are_none():
         (PreciseElement(x**3), "not quadratic"),
         (PreciseElement([[1, 0], [1, 1]]), "no stiffness matrix"),
         (PreciseElement([[1]]), "no stiffness matrix"),
-        (PreciseElement(equilibrium=[1]), "equilibrium does not fit"),
+        (PreciseElement(about=[1]), "about does not fit"),
     ):
         refused(system, match, method)
 
@@ -321,8 +401,8 @@ def test_what_is_no_matrix(given):
 
 @pytest.mark.parametrize("given", ["here", [[1, 2]], [np.inf], 3])
 def test_what_is_no_point(given):
-    with pytest.raises(taut.InputError, match="equilibrium cannot be used"):
-        PreciseElement(equilibrium=given)
+    with pytest.raises(taut.InputError, match="about cannot be used"):
+        PreciseElement(about=given)
 
 
 def test_full_matrices_have_their_limit(monkeypatch):
@@ -342,7 +422,7 @@ def test_methods_are_values():
     assert hash(one) == hash(two)
     assert one.key == two.key != PreciseElement().key
     assert PreciseElement().label == "precise-element"
-    assert PreciseElement(K, [0, 0, 0]).label == "precise-element (own linear and equilibrium)"
+    assert PreciseElement(K, [0, 0, 0]).label == "precise-element (own linear part, about a state)"
 
 
 @pytest.mark.parametrize("linear", ["3*x", "x_dot**2", "7 + x"])

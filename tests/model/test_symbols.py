@@ -94,3 +94,51 @@ def test_formulas_may_be_texts():
     x, y = sp.symbols("x y")
     by_hand = 1.5e-3 * sp.cos(2 * y) + sp.Abs(x) - 0.5 * sp.E * y + x**2 + 2
     assert float((found - by_hand).subs({x: 0.7, y: -0.3})) == pytest.approx(0, abs=1e-15)
+
+
+def test_no_text_is_run_wherever_an_expression_may_stand(tmp_path):
+    """SymPy runs the texts that it is given: each road of a formula has to look at it first."""
+    trace = tmp_path / "trace"
+    code = f"__import__('pathlib').Path({str(trace)!r}).touch()"
+    x, y = q = taut.coordinates("x y")
+    system, flow = taut.System(q, mass=1), taut.Flow(q, [y, -x])
+    run = taut.simulate(system, q0=[1, 0], v0=0, duration=0.1, step=0.1, laws=None)
+    soft = {"section": taut.Circle(0.1), "density": 1, "young": 1, "poisson": 0.3, "nodes": 3}
+    beam = taut.Beam(1, **soft)
+    m = taut.Mechanism()
+    m.point("p", mass=1, at=(0, 0, 1))
+    roads = [
+        lambda: taut.System(q, mass=1, potential=code),
+        lambda: taut.System(q, mass=code),
+        lambda: taut.System(q, mass=1, constraints=[code]),
+        lambda: taut.Flow(q, [code, 0]),
+        lambda: flow.read(code),
+        lambda: system.read(code),
+        lambda: run.evaluate(code),
+        lambda: run.plot("phase", of=code),
+        lambda: taut.Event(code),
+        lambda: taut.Adaptive("rattle", scale=code),
+        lambda: taut.Corrected("rk4", [code]),
+        lambda: taut.EnergyMomentum(invariants=[code]),
+        lambda: taut.conserved(flow, proposed=code),
+        lambda: taut.conserved(flow, functions=[code]),
+        lambda: taut.conserved(flow, on=code),
+        lambda: taut.lie_symmetries(flow, proposed=(code, [0, 0])),
+        lambda: taut.lie_symmetries(flow, functions=code),
+        lambda: taut.noether(system, proposed=(code, [0, 0], 0)),
+        lambda: taut.hojman(flow, mu=code),
+        lambda: taut.special_values(system, functions=[code]),
+        lambda: taut.casimirs(q, [[0, code], [1, 0]]),
+        lambda: taut.casimirs(q, [[0, x], [-x, 0]], functions=[code]),
+        lambda: beam.load(force=(code, 0, 0)),
+        lambda: taut.Beam(1, **soft, curvature=[code] * 3),
+        lambda: taut.End("clamped", position=(code, 0, 0)),
+        lambda: taut.Drawing({"a": (code, 0)}),
+        lambda: m.force("p", (code, 0, 0)),
+        lambda: m.spring("s", "ground", "p", energy=code),
+        lambda: m.potential(code),
+    ]
+    for k, road in enumerate(roads):
+        with pytest.raises(taut.TautError):
+            road()
+        assert not trace.exists(), f"road {k}"

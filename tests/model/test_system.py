@@ -553,6 +553,48 @@ def test_a_symmetric_mass_may_be_written_in_two_ways():
     assert taut.System([x, y], mass=mass).n == 2
 
 
+@pytest.mark.parametrize(
+    "mass",
+    [
+        [[2, 0.1 + 0.2], [0.3, 1]],
+        [[2, (0.1 + 0.2) * sp.cos(x)], [0.3 * sp.cos(x), 1]],
+        [[3, sp.sin(2 * x)], [2 * sp.sin(x) * sp.cos(x), 3]],
+        [[1e9, 5 + 1e-14], [5, 1e-7]],  # rounding of √(Mᵢᵢ Mⱼⱼ)
+    ],
+    ids=["numbers", "expressions", "angles", "units"],
+)
+def test_a_mass_may_be_rounded_or_written_otherwise(mass):
+    assert taut.System([x, y], mass=mass).n == 2
+
+
+def test_a_mass_is_symmetric_up_to_the_rounding_of_its_own_entries(rng):
+    """Sums in another order, in any units."""
+    names = taut.coordinates("a b c d e f")
+    for _ in range(10):
+        factors = rng.standard_normal((8, 6)) * 10.0 ** rng.uniform(-4, 5, 6)
+        mass = np.array([[sum(rng.permutation(a * b)) for a in factors.T] for b in factors.T])
+        assert not np.array_equal(mass, mass.T)
+        kinetic = taut.System(names, mass=mass).terms[0].expressions[0]
+        assert sp.Poly(kinetic, *taut.velocities(names)).coeff_monomial(
+            taut.velocities(names)[0] ** 2
+        ) == pytest.approx(mass[0, 0] / 2)
+
+
+@pytest.mark.parametrize(
+    ("mass", "where"),
+    [
+        ([[2, 0.3 + 1e-8], [0.3, 1]], r"\(0, 1\)"),
+        ([[1e9, 1e-5], [2e-5, 1]], "mass is not symmetric"),  # small beside 1e9, and wrong
+        ([[3, sp.sin(2 * x)], [sp.sin(x) * sp.cos(x), 3]], "mass is not symmetric"),
+        ([[3, sp.log(x - 100)], [sp.log(x - 101), 3]], "mass is not symmetric"),  # no numbers
+        ([[1e9, 10.1], [10.1, 1e-7]], "negative along x, y"),
+    ],
+)
+def test_a_mass_that_is_wrong_in_small_entries(mass, where):
+    with pytest.raises(taut.ModelError, match=where):
+        taut.System([x, y], mass=mass)
+
+
 # ---- terms -----------------------------------------------------------------------------------
 
 
@@ -691,3 +733,44 @@ def test_one_mass_for_all_and_constraints_as_equations():
 def test_coordinates_of_the_same_name_are_refused():
     with pytest.raises(taut.TautError, match="not all different"):
         taut.coordinates("x y x")
+
+
+# ---- constraints on velocities -------------------------------------------------------------------
+
+
+class TestRates:
+    """What is said of a constraint that depends on rates can be done."""
+
+    def said(self, expr, names="x y a"):
+        with pytest.raises(taut.ModelError) as caught:
+            taut.System(taut.coordinates(names), mass=1, constraints=[expr])
+        return caught.value.remedy
+
+    def test_of_a_rate_the_constraint_is_said(self):
+        (x, y, a), (u, v, w) = taut.coordinates("x y a"), taut.velocities(taut.coordinates("x y a"))
+        assert self.said(2 * x * u + sp.cos(y) * v - taut.t).startswith(
+            "constraints=[-t**2/2 + x**2 + sin(y) - value]"
+        )
+        assert self.said(u * y + v * x + sp.sin(a) * w).startswith("constraints=[x*y - cos(a) - va")
+
+    def test_of_a_blade_the_force_that_is_said_holds_it(self):
+        """On a slope: x = g sin²(t)/2, y = g (t − sin 2t/2)/2, to 1/c."""
+        q = taut.coordinates("x y a")
+        x, _, a = q
+        u, v, _ = taut.velocities(q)
+        remedy = self.said(u * sp.sin(a) - v * sp.cos(a))
+        listed = remedy.partition("forces=")[2].partition("] ")[0] + "]"
+        off = []
+        for size in (1e2, 1e3):
+            names = {s.name: s for s in (*q, u, v)} | {"c": size, "sin": sp.sin, "cos": sp.cos}
+            forces = eval(listed, {}, names)
+            s = taut.System(q, mass=[1, 1, 0.5], potential=-4 * x, forces=forces)
+            run = taut.simulate(s, q0=[0, 0, 0], v0=[0, 0, 1], duration=3, step=0.001, laws=None)
+            gone = 2 * np.sin(run.t) ** 2, 2 * (run.t - np.sin(2 * run.t) / 2)
+            off.append(np.abs(run.q[:, :2].T - gone).max())
+        assert off[0] < 0.5
+        assert off[1] == pytest.approx(off[0] / 10, rel=0.1)
+
+    def test_what_is_neither_is_a_force(self):
+        u, v, _ = taut.velocities(taut.coordinates("x y a"))
+        assert self.said(u**2 + v**2 - 1).startswith("write it as a force")

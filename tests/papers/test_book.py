@@ -17,7 +17,18 @@ import pytest
 import taut
 from taut import cli
 from taut.papers import PAPERS, Paper, book, chosen, paper
-from taut.papers.chapter import Certified, Chapter, Claim, Erratum, Stage, Summary, verdict
+from taut.papers.chapter import (
+    OMISSION,
+    Certified,
+    Chapter,
+    Claim,
+    Erratum,
+    Stage,
+    Summary,
+    corrected,
+    undecided,
+    verdict,
+)  # fmt: skip
 from taut.papers.numbers import orders, plain, ratio
 from taut.problems import problem
 from taut.show import style
@@ -50,8 +61,12 @@ def small(stages=(), heading="Somebody 1999", **changes):
         "claims": lambda s: [
             Claim("answer", "41", "42", verdict(False), ratio(42, 41)),
             Claim("question", "?", "?", verdict(True)), Claim("rest", "", "0", "nothing said"),
+            Claim("unit", "1", "1", undecided("no unit")),
+            Claim("mended", "", "0", corrected(True)),
         ],
-        "errata": lambda s: [Erratum("(1)", "41", "42", "it was computed")],
+        "errata": lambda s: [
+            Erratum("(1)", "41", "42", "it was computed"), Erratum("(2)", "", "m", "?", OMISSION),
+        ],
         "summary": lambda s: Summary("All.", "Nothing.", "answer", "41", "42", ratio(42, 41)),
         "certificates": lambda s: [Certified("run", "the run", s.run.certificate)],
         "sections": [_draw],
@@ -124,10 +139,10 @@ class TestEachPage:
     def test_every_figure_and_table_of_the_paper_is_there(self, name, reproduced, read):
         reader = read(reproduced(name)[0].page.html())
         shown = paper(name).shown
-        assert len(shown) == {"zg": 15, "cq": 4, "sgm": 1, "cs": 4}[name]
+        assert len(shown) == {"zg": 15, "cq": 4, "sgm": 1, "cs": 6}[name]
         for what in shown:
             pictures, cells = reader.inside[f"{name}-{what}"]
-            if what.startswith("table"):
+            if what.startswith(("table", "algorithm")):
                 assert len(cells) > 10
             else:
                 (picture,) = pictures
@@ -215,9 +230,11 @@ class TestFrame:
 
     def test_claims_are_counted_and_signed(self, quick):
         made = book.reproduce(chosen(["zg"]))
-        assert made.done[0].in_words() == "of its statements 1 of 2 agree; 1 errata"
+        words = "of its statements 1 of 2 agree, 1 cannot be decided; 1 misprint, 1 omission"
+        assert made.done[0].in_words() == words
         html = made.page.html()
-        assert "1 of 2 agree" in html
+        assert "1 of 2 agree, 1 cannot be decided" in html
+        assert "<td>so corrected it holds</td>" in html
         assert "✗ does not agree" in html
         assert "✓ agrees" in html
         assert "<td>nothing said</td>" in html

@@ -5,6 +5,7 @@ from math import cos, sqrt
 
 import numpy as np
 import pytest
+import sympy as sp
 
 from taut.papers import zg_figures, zg_study
 from taut.papers.zg import claims
@@ -176,7 +177,7 @@ class TestFigures:
     def test_steps_are_drawn_as_in_the_paper(self):
         t = np.linspace(0, 1, 5)
         curves = [("0.1 s", t, t), ("0.03 s", t, t)]
-        (axes,) = zg_figures.series([("reading", curves)], "$x$").axes
+        (axes,) = zg_figures.series([("reading", curves)], "$x$", "m").axes
         solid, dashed = axes.lines
         assert solid.get_linestyle() == "-"
         assert dashed.get_linestyle() == "--"
@@ -188,3 +189,68 @@ class TestFigures:
         assert axes.yaxis_inverted()
         for line in axes.lines:
             np.testing.assert_allclose(np.hypot(*line.get_xydata().T), 1, rtol=1e-14)
+
+    def test_the_name_of_z_stands_clear_of_the_numbers(self):
+        """Beside the axis it was printed over the numbers."""
+        run = problem("zg-spatial").simulate(duration=2)
+        figure = zg_figures.spaces([("", [("", run.q[:, :3])])], [True])
+        (axes,) = figure.axes
+        figure.draw_without_rendering()
+        (label,) = (x for x in axes.texts if x.get_text().startswith("$z$"))
+        assert "down" in label.get_text()
+        mine = label.get_window_extent()
+        for tick in axes.zaxis.get_ticklabels():
+            assert not mine.overlaps(tick.get_window_extent()), tick
+
+
+class TestAsPrinted:
+    """What the paper prints, against the corrections."""
+
+    def test_force_of_a_mass_that_depends_on_q(self):
+        """(3) lacks −Ṁu: in one dimension M u̇ = −½ M′ u² − U′ by Lagrange's equation."""
+        t = sp.Symbol("t")
+        x, mass, potential = sp.Function("x")(t), sp.Function("M"), sp.Function("U")
+        rate = x.diff(t)
+        kinetic = mass(x) * rate**2 / 2
+        lagrange = (kinetic.diff(rate).diff(t) - kinetic.diff(x) + potential(x).diff(x)).doit()
+        found = sp.solve(lagrange, x.diff(t, 2))[0] * mass(x)
+        slope = mass(x).diff(x)
+        assert sp.simplify(found - (-slope * rate**2 / 2 - potential(x).diff(x))) == 0
+        assert sp.simplify(found - (+slope * rate**2 / 2 - potential(x).diff(x))) != 0
+
+    def test_action_and_first_momentum(self):
+        """S_k is the integral of L over a linear element; p₀ = −∂S₁/∂x₀ along the circle."""
+        m, g, h, s = sp.symbols("m g eta s", positive=True)
+        x0, x1, y1 = sp.symbols("x0 x1 y1")
+        y0 = sp.Function("y")(x0)
+        fall = m * g * (y0 + (y1 - y0) * s / h)
+        speed = ((x1 - x0) ** 2 + (y1 - y0) ** 2) / h**2
+        action = sp.integrate(m * speed / 2 + fall, (s, 0, h))
+        squares = (x1 - x0) ** 2 + (y1 - y0) ** 2
+        right = m * squares / (2 * h) + m * g * h * (y1 + y0) / 2
+        printed = m / 2 * squares / (2 * h) + g * h * (y1 + y0)
+        assert sp.simplify(action - right) == 0
+        assert sp.simplify(action - printed) != 0
+        slope = y0.diff(x0)
+        first = m * ((x1 - x0) + (y1 - y0) * slope) / h - m * g * h * slope / 2
+        wrong = m * g * h * slope - m * ((x1 - x0) - (y1 - y0) * slope) / h
+        assert sp.simplify(-action.diff(x0) - first) == 0
+        assert sp.simplify(-action.diff(x0) - wrong) != 0
+
+    def test_own_momenta_by_hand(self):
+        """p_k = ∂S_k/∂q_k of the pendulum, and the band of its Hamilton function."""
+        given = problem("zg-pendulum")
+        run = given.simulate(step=0.01, duration=1, method="time-element")
+        p = np.diff(run.q, axis=0) / 0.01 + 0.005 * np.array([0, 10])
+        error = (p**2).sum(axis=1) / 2 - 10 * run.q[1:, 1] - run.energy[0]
+        found = zg_study.own_energy_error(given, run)
+        np.testing.assert_allclose(found, [error.min(), error.max()], atol=1e-12)
+
+    def test_own_momenta_have_a_band_of_another_width(self, data):
+        """Twice as wide as that of tangent momenta, and away from H₀ by up to 160 times as much."""
+        for key, found in data["examples"].items():
+            low, high = found["energy error, own momenta"]
+            tangent = np.ptp(found["energy error"])
+            assert (high - low) / tangent == pytest.approx(2, rel=0.05), key
+        near = data["examples"]["zg-spherical@0.1"]
+        assert near["energy error, own momenta"][1] > 150 * np.ptp(near["energy error"])

@@ -323,7 +323,7 @@ def test_the_energy_does_not_drift_and_constraints_are_kept(name, sizes, step, d
     assert rows["max |g|"] == rows["max |G q̇ + ∂g/∂t|"] == "round-off"
     assert not run.certificate.drifts
     if run.certificate.energy.band > 1e-13 * abs(run.energy[0]):  # else it is kept exactly
-        assert rows["energy drift"] == "no drift"
+        assert rows["energy drift"] in ("no drift", "none seen; too short to exclude")
 
 
 def test_momentum_of_the_chain_about_the_vertical_is_kept():

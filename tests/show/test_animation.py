@@ -112,7 +112,7 @@ class TestPart:
 
     @pytest.mark.parametrize("factor", ["large", None, float("nan"), 0, -1, float("inf")])
     def test_displacements_that_cannot_be_enlarged(self, beam, factor):
-        with pytest.raises(taut.InputError, match="magnify is no factor"):
+        with pytest.raises(taut.InputError, match=r"magnify is n(o factor|ot a number|ot finite)"):
             beam.animate(magnify=factor)
 
     def test_unwritable_places_and_unknown_endings(self, run, tmp_path):

@@ -15,8 +15,10 @@ from taut.march.loop import BOOKS
 from taut.problems import names, problem
 from taut.show import scene as scenes
 from taut.show.bending import outlines, panels_of as beam_panels, scene_of as report_scene
+from taut.show.card import _paths
 from taut.show.geometry import drawing_of
 from taut.show.motion import panels_of, scene_of
+from taut.show.paths import traced
 from taut.show.scene import banded, packed, rounded, rows_of, settled
 from taut.show.style import number
 
@@ -540,3 +542,55 @@ def test_residuals_that_grow_are_shown_as_they_are():
     panel = next(p for p in panels_of(run) if p.log)
     shown = panel.curves[0][1]
     np.testing.assert_array_equal(shown[shown > 0], size[size > 0])
+
+
+class TestTrails:
+    """What nothing joins leaves a path each; a chain is told by its shape, and its last point."""
+
+    def stars(self, many):
+        m = taut.Mechanism()
+        for k in range(many):
+            m.point(f"star {k}", mass=1, at=(k, k % 3, 0), velocity=(0, 1, 0))
+        return m
+
+    def drawn(self, m):
+        run = taut.simulate(m, duration=0.1, step=0.05, laws=None)
+        (trails,) = items(scene_of(run), "trails")
+        return trails["places"].shape[1], len(traced(run).trails), len(_paths(run).curves)
+
+    @pytest.mark.parametrize("many", [3, 8, 40])
+    def test_of_points_that_are_free(self, many):
+        m = self.stars(many)
+        m.central("star 0", "star 1", energy=lambda r: -1 / r)
+        assert self.drawn(m) == (many, many, many)
+
+    def test_of_a_crowd_the_last(self):
+        assert self.drawn(self.stars(101)) == (1, 1, 1)
+
+    @pytest.mark.parametrize("verb", ["rod", "spring"])
+    def test_of_a_chain_the_last(self, verb):
+        m = self.stars(8)
+        more = {"stiffness": 1} if verb == "spring" else {}
+        for k in range(7):
+            getattr(m, verb)(f"star {k}", f"star {k + 1}", **more)
+        assert self.drawn(m) == (1, 1, 1)
+
+    def test_of_things_that_are_held_each_by_itself(self):
+        m = self.stars(6)
+        for k in range(6):
+            m.rod(m.ground, f"star {k}", ends=((k, 9, 0), (k, k % 3, 0)))
+        run = taut.simulate(m, duration=0.1, step=0.05, laws=None, project=True)
+        assert len(traced(run).trails) == 6
+
+    def test_of_a_system(self):
+        q = taut.coordinates(" ".join(f"x{k} y{k}" for k in range(6)))
+        free = taut.System(q, mass=1)
+        run = taut.simulate(free, q0=np.arange(12.0), v0=1, duration=0.1, step=0.05)
+        (trails,) = items(scene_of(run), "trails")
+        assert len(trails["points"]) == 6
+        far = [b - a for a, b in zip(q, q[2:], strict=False)]
+        rods = [a**2 + b**2 - 8 for a, b in zip(far[::2], far[1::2], strict=True)]
+        chain = taut.System(q, mass=1, constraints=rods)
+        run = taut.simulate(chain, q0=np.arange(12.0), v0=1, duration=0.1, step=0.05)
+        (trails,) = items(scene_of(run), "trails")
+        assert len(trails["points"]) == 1

@@ -35,7 +35,7 @@ SETTINGS = {
     "dop853": (1.5, (16, 18, 20, 21)),
     "projected-dop853": (1.5, (15, 16, 17, 18)),
 }
-ROOM = {"dop853": 0.2, "projected-dop853": 0.35}
+ROOM = {"dop853": 0.2, "projected-dop853": 0.4}  # the leading terms of its errors are small
 COARSE = 0.2  # a step at which the errors of the higher orders can be seen
 
 
@@ -60,22 +60,13 @@ MASS = sp.Matrix(
     [[2 + x**2, x * y / 4, 0], [x * y / 4, 1 + y**2, sp.sin(z) / 3], [0, sp.sin(z) / 3, 1.5]]
 )
 POTENTIAL = z + sp.cos(x)
-# For methods that need a constant mass and an equilibrium at the origin.
-CONSTANT = sp.Matrix([[2, 0.25, 0], [0.25, 1, 0.5], [0, 0.5, 1.5]])
-STIFF = 6 * (x - y) ** 2 + z**2 + sp.cos(x) + y**4
 START, VELOCITY = (0.6, 0.0, 0.8), (0.0, 1.0, 0.0)
 
 
-def model(general: bool) -> tuple[sp.Matrix, sp.Expr]:
-    """Mass and potential."""
-    return (MASS, POTENTIAL) if general else (CONSTANT, STIFF)
-
-
 def curved_of(name) -> taut.System:
-    """A point on the unit sphere, with a q-dependent mass if the method can have one."""
-    mass, potential = model(CATALOGUE[name].general)
+    """A point on the unit sphere, with a q-dependent mass."""
     return taut.System(
-        Q, mass=mass.tolist(), potential=potential, constraints=[x**2 + y**2 + z**2 - 1]
+        Q, mass=MASS.tolist(), potential=POTENTIAL, constraints=[x**2 + y**2 + z**2 - 1]
     )
 
 
@@ -86,19 +77,18 @@ def curved(name) -> taut.System:
 
 @pytest.fixture
 def reference(name):
-    return known(CATALOGUE[name].general)
+    return known()
 
 
 @cache
-def known(general: bool):
+def known():
     """Duration → (q, p) at the end, from the Lagrangian in angles (SymPy) and DOP853."""
-    inertia, potential = model(general)
     a, b, da, db = sp.symbols("a b da db", real=True)
     place = sp.Matrix([sp.sin(a) * sp.cos(b), sp.sin(a) * sp.sin(b), sp.cos(a)])
     table = dict(zip(Q, place, strict=True))
     velocity = place.jacobian([a, b]) * sp.Matrix([da, db])
-    mass = inertia.subs(table)
-    lagrangian = (velocity.T * mass * velocity)[0] / 2 - potential.subs(table)
+    mass = MASS.subs(table)
+    lagrangian = (velocity.T * mass * velocity)[0] / 2 - POTENTIAL.subs(table)
     angles, rates = sp.Matrix([a, b]), sp.Matrix([da, db])
     momenta = sp.Matrix([lagrangian.diff(r) for r in rates])
     hessian = momenta.jacobian(rates)
@@ -117,7 +107,7 @@ def known(general: bool):
         values = dict(zip((a, b, da, db), found.y[:, -1], strict=True))
         q = np.array(place.subs(values), dtype=float).ravel()
         v = np.array(velocity.subs(values), dtype=float).ravel()
-        m = np.array(inertia.subs(dict(zip(Q, q, strict=True))), dtype=float)
+        m = np.array(MASS.subs(dict(zip(Q, q, strict=True))), dtype=float)
         return q, m @ v
 
     return ended
@@ -132,7 +122,7 @@ def sharp() -> tuple[np.ndarray, np.ndarray]:
     run = taut.simulate(
         curved, q0=START, v0=VELOCITY, duration=DURATION, step=1 / 32, method=taut.GaussLobatto(6)
     )
-    for found, exact in zip((run.q[-1], run.p[-1]), known(True)(DURATION), strict=True):
+    for found, exact in zip((run.q[-1], run.p[-1]), known()(DURATION), strict=True):
         assert np.abs(found - exact).max() < 3e-13
     return run.q[-1], run.p[-1]
 
@@ -199,7 +189,8 @@ def test_symplecticity(name, curved):
             assert defect > 1e-3 * step**2
         defects.append(defect)
     if comparator(name):  # an error of the method, not of the measurement, which would not fall
-        assert np.log2(defects[0] / defects[1]) > CATALOGUE[name].order
+        # With momenta in √(m/h), what is off by hᵖ⁺¹ in their block counts as hᵖ.
+        assert np.log2(defects[0] / defects[1]) > CATALOGUE[name].order - 0.1
 
 
 @METHODS
@@ -244,8 +235,7 @@ def test_energy_band(name, curved):
 
 @pytest.fixture
 def spherical(name) -> taut.System:
-    potential = z if CATALOGUE[name].general else z**2
-    return taut.System(Q, mass=[1, 1, 1], potential=potential, constraints=[x**2 + y**2 + z**2 - 1])
+    return taut.System(Q, mass=[1, 1, 1], potential=z, constraints=[x**2 + y**2 + z**2 - 1])
 
 
 @METHODS
@@ -307,7 +297,7 @@ def test_momentum(name, spherical):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
-    [n for n, m in sorted(CATALOGUE.items()) if (m.symplectic or m.keeps_energy) and m.general],
+    [n for n, m in sorted(CATALOGUE.items()) if m.symplectic or m.keeps_energy],
 )
 def test_long_chaotic_run(name):
     """ZG's double pendulum, 10⁶ steps: constraints at round-off, energy free of drift."""

@@ -13,23 +13,31 @@ from typing import Any
 
 import numpy as np
 
+from taut.calls import public
 from taut.diagnose.drift import Drift, drift_of, pooled
-from taut.diagnose.rounding import SAMPLES, Rounding, rounding
-from taut.diagnose.symplecticity import Probe
+from taut.diagnose.resolution import Resolution, resolution
+from taut.diagnose.rounding import SAMPLES, Rounding, loss, rounding
+from taut.diagnose.symplecticity import SAFETY, Probe
 from taut.diagnose.watched import Watched, held, watched
 from taut.kernel.newton_code import LIMIT
 from taut.march import loop
 from taut.march.redundant import owners, told
 from taut.march.trajectory import Trajectory
-from taut.march.tuned import energy_error
+from taut.march.tuned import keeps_energy, run_error
 from taut.text import Sheet
 
 EPS = np.finfo(float).eps
 ROUNDED = 100 * EPS  # of the size of a constraint: what rounding may leave of it
 WALK = 0.4  # of a slope: with a wider interval than that it may be a part of a walk
-ROUNDED_ENERGY = 1e-13  # of the energy: an error that is none
 BROKEN = 1e-3  # of their size: constraints that are off by more are not met to rounding
 LOST = 0.5  # of the largest kinetic energy: an error of the energy that is no small one
+FAR = 1e3  # of the lengths that constraints are about: coordinates that are far from zero
+HIDDEN = 1e-6  # of the form: a defect below it is a small one, and has to be told from rounding
+SMALL_LAW = 0.1  # of what it is made from: a law below it is judged as if it were that large
+WALKED = 1e3  # roundings of a law, of up to 10⁴ steps; more go on as a walk does, with √steps
+TOLD = 0.05  # of the balance: what its sum is off by is said from there on
+ROUGH = 0.1  # of the steps: where power jumps that often, what its sum is off by is not known
+FEW = 3  # steps before the work, and with it the balance, is known
 HELD = 1e-6  # change of a law, relative to its terms, from which on it is not held
 LISTED = 6  # redundant joints or constraints that are named
 NAME = 40  # characters of a quantity that are shown
@@ -37,6 +45,7 @@ LONG_ENOUGH = 100  # steps after which a drift can be told, if the energy is a n
 LONG = 100_000  # steps after which a run counts as long
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class Certificate(Sheet):
     """Facts measured on a run; ``print`` it, or take ``to_dict()``.
@@ -50,6 +59,15 @@ class Certificate(Sheet):
         constraints move.
     work : float
         Work of forces and of moving constraints (0 for a conservative system).
+    gross_work : float
+        What went in and out: the sum of the sizes of the work of all steps.
+    sum_error : float
+        What the sum of the work is off by, at most, about; NaN where that is not known.
+    loose : int
+        Steps that Newton's iteration ended above round-off, as far as it knows, of all
+        trajectories.
+    left : float
+        Its last moves in them, at most, as a share of the largest coordinate.
     worst : int
         Of a batch: the trajectory with the widest band, whose energy, band and work these are.
     """
@@ -62,8 +80,11 @@ class Certificate(Sheet):
     energy: Drift
     work: float
     gross_work: float
+    sum_error: float
     iterations: float
     most_iterations: int
+    loose: int
+    left: float
     failures: int
     charts: int
     worst: int = 0
@@ -86,17 +107,33 @@ class Certificate(Sheet):
         return self._followed[0]
 
     @cached_property
+    def resolution(self) -> Resolution:
+        """Whether steps resolve the motion: sampled ones made again in parts, poles, switches."""
+        return resolution(self.run)
+
+    @property
+    def resolved(self) -> bool | None:
+        """Whether the steps resolve the motion; None if that could not be measured."""
+        return self.resolution.resolved
+
+    @cached_property
     def symplecticity(self) -> float | None:
         """The largest relative defect ‖DΦᵀJDΦ − J‖ on the manifold at sampled states.
 
         ``None`` for flows and systems with non-conservative forces, which have no symplectic form,
-        and for steps of varying size, which are reversible at best.
+        for what has no freedom left, and for steps of varying size, which are reversible at best.
         """
-        varying = self.run.method.pace is not None
-        system = self.run.system
-        if system.forced or system.first_order or varying:
-            return None
-        return Probe(self.run).worst()
+        return self._probe.worst() if self._has_form and self._probe.free else None
+
+    @property
+    def _has_form(self) -> bool:
+        """Whether there is a symplectic form that steps of one size might keep."""
+        system, varying = self.run.system, self.run.method.pace is not None
+        return not (system.forced or system.first_order or varying)
+
+    @cached_property
+    def _probe(self) -> Probe:
+        return Probe(self.run)
 
     @cached_property
     def long_enough(self) -> bool:
@@ -123,16 +160,27 @@ class Certificate(Sheet):
     def symplectic(self) -> bool | None:
         """Whether the step keeps the form: its defect is round-off, and not for small steps only.
 
-        None where there is no form to keep or it could not be measured.
+        None where there is no form to keep, or where it could not be measured: no step could be
+        made, or rounding hides it.
         """
         defect = self.symplecticity
         if defect is None or not np.isfinite(defect):
             return None
-        return bool(defect < self._defect_limit) and self.run.method.symplectic
+        if self._probe.rounded and self._probe.rounding > HIDDEN:
+            return None
+        return self._probe.rounded and self.run.method.symplectic
 
     @property
-    def _defect_limit(self) -> float:
-        return 1e-12 * max(1.0, self.run.system.n / 20)
+    def _symplectic_word(self) -> str:
+        if self.symplectic is None:
+            return f"cannot be told: rounding alone may make it {self._probe.rounding:.0e}"
+        if self._probe.rounded and not self.symplectic:
+            return "small at this step, not by construction"
+        place = " on the constraints" if self.run.system.c else ""
+        if not self.symplectic:
+            return f"not symplectic{place}"
+        blurred = self._probe.rounding > FAR * SAFETY * EPS
+        return f"symplectic{self._far if blurred else ''}"
 
     @property
     def redundant(self) -> tuple[str, ...]:
@@ -143,8 +191,17 @@ class Certificate(Sheet):
     @property
     def steps_per_second(self) -> float:
         """Steps of all trajectories per second of wall time."""
-        many = self.run.batch or 1
-        return self.steps * many / self.run.wall_time if self.run.wall_time else np.inf
+        return int(self._made.sum()) / self.run.wall_time if self.run.wall_time else np.inf
+
+    @property
+    def steps_least(self) -> int:
+        """Of a batch the steps of the trajectory that has made the fewest."""
+        return int(self._made.min())
+
+    @property
+    def _made(self) -> np.ndarray:
+        """Steps that each trajectory has made: fewer of those that failed or were interrupted."""
+        return self.run.ending.books[:, loop.STEPS].astype(int)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain numbers and strings."""
@@ -153,7 +210,10 @@ class Certificate(Sheet):
             "method": run.method.key,
             "step": run.step,
             "tolerance": run.tolerance,
+            "tolerance_error": None if run.tolerance is None else self._tolerated,
+            "tolerance_met": self.tolerance_met,
             "steps": self.steps,
+            "steps_least": self.steps_least,
             "duration": float(run.t[-1] - run.t[0]),
             "shortened_last_step": run.ending.short,
             "max_g": self.max_g,
@@ -168,9 +228,13 @@ class Certificate(Sheet):
             "energy_slope": self.energy.slope,
             "energy_slope_half_width": self.energy.half_width,
             "work": self.work,
+            "work_sum_error": self.sum_error if np.isfinite(self.sum_error) else None,
+            **self.resolution.to_dict(),
             "symplecticity": self.symplecticity,
             "newton_iterations_mean": self.iterations,
             "newton_iterations_max": self.most_iterations,
+            "newton_loose_steps": self.loose,
+            "newton_left": self.left,
             "failures": self.failures,
             "ended_early": run.ended_early,
             "chart_changes": self.charts,
@@ -204,18 +268,26 @@ class Certificate(Sheet):
             rows.append(("max |G q̇ + ∂g/∂t|", f"{self.max_hidden:.1e}", self._kept(1)))
         rows += self._energy_rows()
         if run.tolerance is not None:
-            error = energy_error(run)
-            word, value = "not checked after the trial", f"{run.tolerance:g}"
-            if run.system.conservative and not run.system.first_order:
-                word = "met" if error <= run.tolerance else "missed"
-                value += f", the energy's error {error:.1e} of the kinetic energy"
+            error, value = self._tolerated, f"{run.tolerance:g}"
+            word = "not checked after the trial"
+            if np.isfinite(error):
+                word = "not known: the motion is not resolved, see below"
+                if self.tolerance_met is not None:
+                    word = "met" if self.tolerance_met else "missed"
+                part = (
+                    "energy's error {} of the kinetic energy"
+                    if keeps_energy(run)
+                    else ("path's error {} in pieces made anew")
+                )
+                value += f", the {part.format(f'{error:.1e}')}"
             rows.append(("tolerance", value, word))
-        if self.symplectic is not None:
-            place = " on the constraints" if run.system.c else ""
-            word = "symplectic" if self.symplectic else f"not symplectic{place}"
-            if not run.method.symplectic and (self.symplecticity or 0.0) < self._defect_limit:
-                word = "small at this step, not by construction"
-            rows.append(("symplecticity defect", f"{self.symplecticity:.1e}", word))
+        rows += self.resolution.rows()
+        if self.symplecticity is not None and np.isfinite(self.symplecticity):
+            rows.append(
+                ("symplecticity defect", f"{self.symplecticity:.1e}", self._symplectic_word)
+            )
+        elif self._has_form and not self._probe.free:
+            rows.append(("symplecticity defect", "none", "no freedom is left"))
         rows += self._notes
         if self.held is not None:
             word = "" if self.held < HELD else "not held everywhere: steps too coarse to correct"
@@ -231,7 +303,7 @@ class Certificate(Sheet):
             value = f"{w.first:.6g} ± {w.largest_change:.1e}{self._whose(w.worst)}"
             rows.append((name, value, self._fate(w)))
         if self._followed[1]:
-            rows.append(("laws", f"not looked for: {self._followed[1]}", ""))
+            rows.append(("laws", self._followed[1], ""))
         if run.watch is not None:
             for event, steps in zip(run.watch.events, run.watch.blank, strict=True):
                 if steps:
@@ -244,16 +316,42 @@ class Certificate(Sheet):
         if self.iterations:
             part = " in a part of it" if len(run.method.substeps) > 1 else ""
             value = f"{self.iterations:.2f} per step, at most {self.most_iterations}{part}"
-            word = f"{self.failures} failed" if self.failures else ""
-            if run.method.name == "corrected" and self.most_iterations >= LIMIT and not word:
-                word = "some corrections did not converge"
-            rows.append(("Newton iterations", value, word))
+            rows.append(("Newton iterations", value, self._newton()))
         if self.charts:
             rows.append(("chart changes", str(self.charts), ""))
         if self.redundant:
             extra = owners(run.system, run.keep)
             rows.append(("redundant", told(run.system, extra, LISTED), "least-norm multipliers"))
         return rows
+
+    def _newton(self) -> str:
+        """Verdict on Newton's iteration."""
+        if self.failures:
+            return f"{self.failures} failed"
+        if self.run.method.name == "corrected" and self.most_iterations >= LIMIT:
+            return "some corrections did not converge"
+        if self.loose:
+            moves = f"last moves of up to {self.left:.0e} of q"
+            return f"not to round-off in {self.loose} of the steps: {moves}"
+        return ""
+
+    @property
+    def tolerance_met(self) -> bool | None:
+        """Whether the tolerance was met; None without one, and where that is not known.
+
+        An error tells nothing good where the motion is not resolved: pieces made anew with other
+        steps may meet the same switch in the same wrong way, and beyond a pole keep an energy.
+        """
+        if self.run.tolerance is None or not np.isfinite(self._tolerated):
+            return None
+        if self._tolerated > self.run.tolerance:
+            return False
+        return None if self.resolution.lost else True
+
+    @cached_property
+    def _tolerated(self) -> float:
+        """The error that is held to the tolerance."""
+        return run_error(self.run)
 
     @cached_property
     def _notes(self) -> list[tuple[str, str, str]]:
@@ -264,8 +362,17 @@ class Certificate(Sheet):
         value, found = (self.max_g, self.max_hidden)[which], self._rounding[which]
         rows_met = found.worst.max(initial=0.0) <= ROUNDED
         if value <= self._round_off[which] and rows_met and found.share <= BROKEN:
-            return "round-off"
+            return "round-off" if which else f"round-off{self._far}"
         return "not kept" if self.run.method.keeps_hidden or not which else "not asked for"
+
+    @cached_property
+    def _far(self) -> str:
+        """What being far from the origin costs, in words."""
+        if self.run.system.c == 0:
+            return ""
+        with np.errstate(all="ignore"):
+            lost = loss(self.run)
+        return f"; {np.log10(lost):.0f} digits are lost far from the origin" if lost > FAR else ""
 
     @property
     def _round_off(self) -> tuple[float, float]:
@@ -294,19 +401,33 @@ class Certificate(Sheet):
             )
             mean = " in the mean" if self.run.batch else ""
             return [start, ("energy drift", amount + mean, self._energy_verdict())]
-        # What is left is an error of the method, and of the trapezoidal rule by which work is
-        # summed; it need not oscillate about zero.
-        share = ""
-        if e.band <= ROUNDED_ENERGY * abs(self.energy0):
-            share = "round-off"
-        elif self.gross_work > 0:
-            share = f"{_percent(e.band / self.gross_work)} % of the work"
-            share += ", which is summed to order 2" if self.run.method.order > 2 else ""
         work = f"{self.work:.6g} (in and out {self.gross_work:.3g})"
         return [
             ("energy, work done", f"{self.energy0:.8g}, {work}{self._whose(self.worst)}", ""),
-            ("energy − work", f"constant to {e.band:.1e}", share),
+            ("energy − work", f"constant to {e.band:.1e}", self._balance()),
         ]
+
+    def _balance(self) -> str:
+        """Verdict on energy − work: an error of the method, and of the sum of the work.
+
+        It need not oscillate about zero.  It is compared with what was exchanged, which no origin
+        and no zero of a potential changes.
+        """
+        band = self.energy.band
+        if self.steps < FEW:
+            return "too few steps to tell"
+        if band <= self._energy_noise + 8 * EPS * self.gross_work:
+            return "round-off"
+        scale, what = max(
+            (self.gross_work, "the work"), (self._kinetic_range, "the change of the kinetic energy")
+        )
+        share = f"{_percent(band / scale)} % of {what}" if scale > 0 else ""
+        if np.isnan(self.sum_error):
+            off = "the work is summed to order 2" if self.run.method.order > 2 else ""
+        else:
+            known = self.sum_error > TOLD * band
+            off = f"the sum of the work by itself makes about {self.sum_error:.1e}" if known else ""
+        return "; ".join(x for x in (share, off) if x)
 
     def _whose(self, trajectory: int) -> str:
         """Which trajectory of a batch a value is of: the worst."""
@@ -316,18 +437,22 @@ class Certificate(Sheet):
         """Verdict on a law."""
         if w.broken:
             return f"the model does not keep it: {w.broken}"
-        if w.drift.band <= 1e3 * EPS * max(abs(w.first), w.size):
+        noise = WALKED * EPS * w.size * max(1.0, np.sqrt(self.steps / 1e4))
+        if w.drift.band <= noise:
             return "round-off"
         verdict = self._verdict(w.drift)
-        lost = w.first != 0 and w.largest_change > LOST * abs(w.first)
+        # A law may be zero, as a component of a vector is in some directions.
+        lost = w.largest_change > LOST * max(abs(w.first), SMALL_LAW * w.size)
         return "not kept" if lost and verdict.startswith(("no drift", "none seen")) else verdict
 
     def _energy_verdict(self) -> str:
         verdict = self._verdict(self.energy, self._energy_noise)
         if verdict.startswith(("no drift", "none seen")) or not verdict:
             share = self._lost
+            if share > LOST and self.energy.band <= self._energy_noise:
+                return "round-off"
             # Of a few steps, which may begin at rest, only what blows up.
-            gone = self.energy.band > LOST * (abs(self.energy0) + self._kinetic.max(initial=0.0))
+            gone = self.energy.band > LOST * (self._reach + self._kinetic.max(initial=0.0))
             if share > LOST and (gone or self.steps >= LONG_ENOUGH):
                 amount = f"{_percent(share)} % of" if share < 1 else "more than"
                 return f"lost: {amount} the kinetic energy"
@@ -339,6 +464,21 @@ class Certificate(Sheet):
         with np.errstate(all="ignore"):
             kinetic = 0.5 * np.abs(np.sum(self.run.v * self.run.p, axis=-1))
         return kinetic[np.isfinite(kinetic)]
+
+    @property
+    def _kinetic_range(self) -> float:
+        known = self._kinetic
+        return float(np.ptp(known)) if known.size else 0.0
+
+    @cached_property
+    def _reach(self) -> float:
+        """What the forces at the start would do along the ways that were gone."""
+        run = self.run
+        q, v, p = (x.reshape(-1, *x.shape[-2:])[self.worst] for x in (run.q, run.v, run.p))
+        pull = run._mechanics.apply("force", float(run.t[0]), run._par, q=q[0], v=v[0], p=p[0])
+        with np.errstate(all="ignore"):
+            work = np.abs((q - q[0]) * pull).sum(axis=-1)
+        return float(np.max(work, initial=0.0, where=np.isfinite(work)))
 
     @cached_property
     def _lost(self) -> float:
@@ -356,10 +496,10 @@ class Certificate(Sheet):
         q, v, p = (x.reshape(-1, run.system.n) for x in (run.q, run.v, run.p))
         rows = np.unique(np.linspace(0, len(q) - 1, SAMPLES).astype(int))
         pulls = [
-            m.apply("force", t, run._par, q=q[i], v=v[i], p=p[i])
+            m.sizes("force", t, run._par, q=q[i], v=v[i], p=p[i])
             for i, t in zip(rows, np.resize(run.t, len(q))[rows], strict=True)
         ]
-        work = np.abs(np.array(pulls) * q[rows]).sum(axis=-1)
+        work = np.abs(np.array(pulls) * q[rows]).sum(axis=-1)  # of each term: they may balance
         # A constant is rounded again in every step, but does not walk.
         walk = float(np.nanmax(motion) - np.nanmin(motion)) + float(np.nanmax(work, initial=0.0))
         still = abs(self.energy0) + float(np.nanmax(motion, initial=0.0))
@@ -368,16 +508,16 @@ class Certificate(Sheet):
     def _verdict(self, drift: Drift, noise: float = 0.0) -> str:
         """In words; the same rule for every method.
 
-        A drift within a band that rounding alone may make is round-off.  One that is much larger
-        than its interval goes along a line; a walk does not, and may turn at any time.
+        What stays within a band that rounding alone may make is round-off.  A drift that is much
+        larger than its interval goes along a line; a walk does not, and may turn at any time.
         """
         if np.isinf(drift.half_width):
             return ""
+        if drift.band <= noise:
+            return "round-off"
         one_way = drift.turns == 0 and abs(drift.relative) > 0.5
         # Faster than linearly is what no interval of a slope can tell.
         grows = one_way and self.symplectic is False and self.long_enough
-        if (drift.significant or grows) and drift.band <= noise:
-            return "round-off"
         if drift.significant:
             # A symplectic method may be on its way along a slow oscillation.
             waiting = self.symplectic and self.steps < LONG
@@ -393,11 +533,15 @@ class Certificate(Sheet):
     def title(self) -> str:
         """One line: what was run."""
         run = self.run
-        many = f"{run.batch} trajectories × " if run.batch else ""
+        many, steps = "", f"{self.steps}"
+        if run.batch:
+            alike = self.steps_least == self.steps
+            many = f"{run.batch} trajectories × " if alike else f"{run.batch} trajectories, "
+            steps = steps if alike else f"{self.steps_least} … {steps}"
         speed = 1e9 / self.steps_per_second if self.steps_per_second else np.nan
         short = ", last one shortened" if run.ending.short else ""
         return (
-            f"{run.method.label}, {many}{self.steps} steps of {run.step:g}{short}: "
+            f"{run.method.label}, {many}{steps} steps of {run.step:g}{short}: "
             f"{run.wall_time:.3g} s ({speed:.0f} ns per step)"
         )
 
@@ -414,24 +558,31 @@ def _percent(share: float, sign: str = "") -> str:
     return f"{value:{sign}.0f}" if abs(value) >= 10 else f"{value:{sign}.2g}"
 
 
+@public
 def certify(run: Trajectory) -> Certificate:
     """Measure a run: its books cover every step, its stored states the watched laws."""
     books = run.ending.books
     column = {name: books[:, i] for i, name in enumerate(loop.BOOKS)}
     drifts = [_energy_drift(row, run.step) for row in books]
+    # What was not begun has no drift: it would make that of the others smaller in the mean.
+    begun = [d for d, made in zip(drifts, column["steps"], strict=True) if made > 0]
     worst = max(range(len(drifts)), key=lambda i: drifts[i].band)
     steps = int(column["steps"].max())
+    known = column["rough"][worst] <= ROUGH * column["steps"][worst]
     return Certificate(
         run=run,
         steps=steps,
         max_g=float(column["max_g"].max()),
         max_hidden=float(column["max_hidden"].max()),
         energy0=float(column["energy0"][worst]),
-        energy=pooled(drifts),
+        energy=pooled(begun or drifts),
         work=float(column["work"][worst]),
         gross_work=float(column["gross_work"][worst]),
+        sum_error=float(column["sum_error"][worst] if known else np.nan),
         iterations=float(column["iterations"].sum() / max(column["steps"].sum(), 1)),
         most_iterations=int(column["most_iterations"].max()),
+        loose=int(column["loose"].sum()),
+        left=float(column["left"].max()),
         failures=int(np.sum(column["failed_at"] >= 0)),
         charts=int(column["charts"].sum()),
         worst=worst,

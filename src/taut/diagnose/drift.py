@@ -13,9 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from taut.calls import public
+
 GROUPS = 32
+CAUTIOUS = 4.0  # how much wider intervals are than the scatter of what does not depend on others
 
 
+@public
 @dataclass(frozen=True)
 class Drift:
     """A slope and how sure one can be of it.
@@ -53,6 +57,7 @@ class Drift:
         return abs(self.slope) > self.half_width and abs(self.relative) > 0.05
 
 
+@public
 def drift_of(means: np.ndarray, block_time: float, duration: float, band: float) -> Drift:
     """The drift of a quantity from its block means.
 
@@ -106,13 +111,18 @@ def pooled(drifts: list[Drift]) -> Drift:
     """The mean drift of many trajectories, in units of the largest band.
 
     With four or more trajectories the interval comes from their scatter, else from their own.
+    Trajectories that begin next to each other are no independent ones: they scatter by much less
+    than their own intervals say, and what is common to them does not become smaller in the mean.
     """
     if len(drifts) == 1:
         return drifts[0]
     band, duration = max(d.band for d in drifts), max(d.duration for d in drifts)
     slopes = np.array([d.relative * band / duration for d in drifts])
     if len(drifts) >= 4:
-        half = _t95(len(drifts) - 1) * slopes.std(ddof=1) / np.sqrt(len(drifts))
+        own = float(np.median([d.relative_half_width for d in drifts])) * band / duration
+        scatter = float(_t95(len(drifts) - 1) * slopes.std(ddof=1))
+        common = np.sqrt(max(own**2 - (CAUTIOUS * scatter) ** 2, 0.0))
+        half = np.hypot(scatter / np.sqrt(len(drifts)), common)
     else:
         half = np.sqrt(sum((d.relative_half_width * band / duration) ** 2 for d in drifts)) / len(
             drifts

@@ -117,6 +117,7 @@ def holding(
     for law in momenta:
         rows = search._rows(home, law.group, list(law.angles), seen=False)
         vector = np.concatenate([law.turn, law.shift, list(law.angles.values())])
+        vector = np.linalg.solve(search._plainly(len(law.angles)), vector)
         size = float(np.abs(vector).max())
         if rows is not None and np.abs(rows @ vector).max(initial=0.0) <= HOLDS * size:
             left.append(law)
@@ -128,9 +129,15 @@ class _Search:
 
     def __init__(self, system: System, values: dict[str, float] | None) -> None:
         self.system, self.mechanics = system, workshop(system).mechanics
-        self.parts = list(system.mechanism.parts.values())
+        self.parts = system.mechanism.carriers
         self.owner = np.repeat(np.arange(len(self.parts)), [x.shape.size for x in self.parts])
         self.written = list(written_by_users(system.mechanism))
+        places = np.array([x.position for x in self._solid] or [np.zeros(3)])
+        self.centre = places.mean(axis=0)
+        # How far things are from each other, and not from the origin.
+        wide = [np.sqrt(x.inertia.max() / x.mass) for x in self._solid if x.mass > 0.0]
+        self.size = max(float(np.abs(places - self.centre).max()), *wide, 0.0)
+        self.size = self.size or float(np.abs(places).max()) or 1.0
         if values is None:  # states are given
             return
         random = np.random.default_rng(7)
@@ -145,17 +152,15 @@ class _Search:
 
     def _states(self, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Parts anywhere, as rigid as they are; every other state is at rest."""
-        begin = self.system.mechanism.start()[0]
-        size = float(np.abs(begin).max(initial=1e-3))
         q, v = np.zeros((2, STATES, self.system.n))
-        far = size * np.resize(FARS, STATES)[:, None]
+        far = self.size * np.resize(FARS, STATES)[:, None]
         moving = (np.arange(STATES) % 2)[:, None]
         for part in self.parts:
             span = slice(part.first, part.first + part.shape.size)
             wide = min(part.shape.size, 3)
             places, speeds = random.normal(size=(2, STATES, wide))
-            own = [1.0 * places] if part.shape is NUMBER else [far * places]
-            rates = [moving * speeds]
+            own = [1.0 * places if part.shape is NUMBER else self.centre + far * places]
+            rates = [moving * speeds * (1.0 if part.shape is NUMBER else self.size)]
             turned = SO3.exp(3 * random.normal(size=(STATES, 3)))
             spin = moving * random.normal(size=(STATES, 3))
             for k in part.shape.directors:
@@ -192,7 +197,7 @@ class _Search:
         within = allowed(mine, owners, numbers) if mine else np.eye(6 + len(numbers))
         if rows is None or not len(within):
             return
-        for vector in _null_space(rows, within):
+        for vector in _null_space(rows, within, self._plainly(len(numbers))):
             turn, shift, rest = vector[:3], vector[3:6], vector[6:]
             angles = {i: float(x) for i, x in zip(numbers, rest, strict=True) if x}
             name = _name(turn, shift) + (_whose(parts) if several else "")
@@ -201,15 +206,23 @@ class _Search:
     # ---- rates -------------------------------------------------------------------------------
 
     def _motions(self, numbers: list[int]) -> list[tuple[np.ndarray, np.ndarray]]:
-        """(ξ, ξ̇) of all motions at all states."""
-        unit, none, found = np.eye(3), np.zeros(3), []
-        for turn, shift in [(x, none) for x in unit] + [(none, x) for x in unit]:
+        """(ξ, ξ̇) of all motions at all states: turns about the centre by 1/size, shifts, angles."""
+        found = []
+        for vector in self._plainly(0).T:
+            turn, shift = vector[:3], vector[3:]
             whole = Momentum("", 0, turn, shift, {}, tuple(self._solid))
             found.append((whole.moved(self.q), whole.moved(self.v) - whole.moved(0 * self.v)))
         for i in numbers:
             along = np.zeros_like(self.q)
             along[:, i] = 1.0
             found.append((along, 0 * along))
+        return found
+
+    def _plainly(self, numbers: int) -> np.ndarray:
+        """(n, b, a) of these motions, as columns: turns about the origin are in its place."""
+        found = np.eye(6 + numbers)
+        found[:3, :3] /= self.size
+        found[3:6, :3] = -np.cross(np.eye(3) / self.size, self.centre).T
         return found
 
     @property
@@ -283,17 +296,17 @@ def _moved(part: Part, q: np.ndarray, turn: np.ndarray, shift: np.ndarray) -> np
     return moved.reshape(q.shape)
 
 
-def _null_space(rows: np.ndarray, within: np.ndarray) -> np.ndarray:
+def _null_space(rows: np.ndarray, within: np.ndarray, plain: np.ndarray) -> np.ndarray:
     """Motions that no condition forbids, among those `within` a space.
 
     As plain as can be: rows of a reduced echelon form.
     """
-    within = np.linalg.qr(within.T)[0].T
+    within = np.linalg.qr(np.linalg.solve(plain, within.T))[0].T
     inside = rows @ within.T
     enough = np.concatenate([inside, np.zeros((inside.shape[1], inside.shape[1]))])
     _, sizes, vectors = np.linalg.svd(enough, full_matrices=False)
     rank = int(np.sum(sizes > SAME * np.sqrt(len(rows))))
-    left = vectors[rank:] @ within
+    left = vectors[rank:] @ within @ plain.T
     done = 0
     for column in range(left.shape[1]):
         if done == len(left):

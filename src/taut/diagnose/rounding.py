@@ -11,13 +11,18 @@ parts fast before it is taken away, and each summand is rounded at its own size:
     |G| M⁻¹ |G|ᵀ h |λ|
 
 comes on top (a body whose moments of inertia are 1e−8 of what its joints carry has velocities to
-eight digits).  Rows that follow from the kept ones, G_drop = B G_keep, are met as well as those
-are: to |B| times what rounding does to them.
+eight digits), and so does what a full mass matrix takes from others.  Rows that follow from the
+kept ones, G_drop = B G_keep, are met as well as those are: to |B| times what rounding does to them.
 
 A row is judged by the largest coordinate that it depends on, and by the largest velocity, one that
 impulses make included, of all that constraints connect it with: what is zero has been found
 together with others that are not (a bar that hangs at rest and carries a bob that swings).  Of what
 forces connect it with a small part counts, as for Newton's method: a point that is held at zero.
+
+Digits are lost where coordinates are large beside what their constraints are about: of a rod,
+|x₁ − x₂| = L, that is L, wherever it is.  The loss is Σ |G_i q_i| over the same with the lengths
+that count in place of |q_i|: the radius of curvature of the constraint; if it is not curved, what
+coordinates differ by that it knows by their difference only, G_i = −G_j.
 """
 
 from __future__ import annotations
@@ -35,6 +40,7 @@ from taut.march.start import NEIGHBOURS, around_of
 from taut.march.trajectory import Trajectory
 
 SAMPLES = 32
+SAME = 1e-9  # slopes that are opposite
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,52 @@ class _Rows(NamedTuple):
     size: np.ndarray
     reach: np.ndarray
     left: np.ndarray
+
+
+def loss(run: Trajectory) -> float:
+    """By what factor constraints are less exact than they would be near the origin."""
+    q = run.q.reshape(-1, run.system.n)
+    t = np.tile(run.t, len(q) // len(run.t))
+    good = np.flatnonzero(np.isfinite(q).all(axis=1))
+    far = good[[0, int(np.argmax(np.abs(q[good]).max(axis=1))), -1]]
+    rows = [_reaches(run, q[i], float(t[i])) for i in np.unique(far).tolist()]
+    if not run.system.c:
+        return 1.0
+    whole, length = np.max(rows, axis=0)  # a difference may be small for a moment
+    lost = whole / np.where(length > SAME * whole, length, np.inf)  # pinned points have no length
+    return max(1.0, float(lost.max()))
+
+
+def _reaches(run: Trajectory, q: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray]:
+    """Of each constraint Σ |G_i q_i|, and what that would be near the origin."""
+    m, par = run._mechanics, run._par_at(t) if run.batch is None else run._par
+    slopes = m.jacobian(q, t, par).tocsr()
+    # ∂(G v)/∂q for v of ones, each size by itself, without what constraints that move add to it.
+    probes = np.ones(m.n), np.zeros(m.n)
+    bent, led = (m.derivative("hidden", "q", t, par, q=q, v=v) for v in probes)
+    bends = np.asarray(abs(bent - led).max(axis=1).todense())
+    whole, length = np.zeros(m.c), np.zeros(m.c)
+    for row, bend in enumerate(bends.ravel().tolist()):
+        own = slice(*slopes.indptr[row : row + 2])
+        g, x = slopes.data[own], q[slopes.indices[own]]
+        steep, whole[row] = float(np.abs(g).max(initial=0.0)), float(np.abs(g * x).sum())
+        length[row] = steep * steep / bend if bend > 0.0 else _apart(g, x)
+    return whole, length
+
+
+def _apart(slopes: np.ndarray, x: np.ndarray) -> float:
+    """Σ |G_i q_i|, of coordinates that count by their difference that of the difference."""
+    found, left = 0.0, list(np.lexsort((x, np.abs(slopes))))
+    while left:
+        i = left.pop()
+        other = [j for j in left if abs(slopes[i] + slopes[j]) <= SAME * abs(slopes[i])]
+        near = min(other, key=lambda j: abs(x[i] - x[j]), default=None)
+        if near is None:
+            found += float(abs(slopes[i] * x[i]))
+        else:
+            left.remove(near)
+            found += float(abs(slopes[i] * (x[i] - x[near])))
+    return found
 
 
 def _at(run: Trajectory, member: int, q, v, p, t) -> tuple[_Rows, _Rows]:
@@ -128,7 +180,10 @@ def _fastest(mechanics: Mechanics, v: np.ndarray) -> np.ndarray:
 
 
 def _removed(run: Trajectory, slopes, keep, q, v, p, t: float, par) -> np.ndarray:
-    """The velocities M⁻¹|G|ᵀ h|λ| that impulses of a step make."""
+    """The velocities M⁻¹|G|ᵀ h|λ| that impulses of a step make, and those that others take part in.
+
+    A full mass matrix makes p of a light coordinate from the velocities of heavy ones.
+    """
     if run.system.first_order:
         return np.zeros_like(q)
     multipliers = run._mechanics.accelerations(q, v, p, t, par)[1]
@@ -137,8 +192,12 @@ def _removed(run: Trajectory, slopes, keep, q, v, p, t: float, par) -> np.ndarra
         alone = np.linalg.lstsq(rows[own].T, rows.T @ multipliers, rcond=None)[0]
         multipliers = np.zeros_like(multipliers)
         multipliers[own] = alone
-    diagonal = np.abs(Snapshot(run._mechanics, q, v, p, t, par).sparse_hessian().diagonal())
+    hessian = abs(Snapshot(run._mechanics, q, v, p, t, par).sparse_hessian())
+    diagonal, full = hessian.diagonal(), hessian - sp.diags(hessian.diagonal())
     if run._mechanics.form == "lagrangian":
         diagonal = 1.0 / np.where(diagonal > 0.0, diagonal, np.inf)
-    found = diagonal * (slopes.T @ np.abs(run.step * multipliers))
+        shared = diagonal * (full @ np.abs(v))
+    else:
+        shared = full @ np.abs(p)
+    found = diagonal * (slopes.T @ np.abs(run.step * multipliers)) + shared
     return np.nan_to_num(found, posinf=0.0)

@@ -28,6 +28,7 @@ from typing import cast
 import numpy as np
 import sympy as sp
 
+from taut.calls import public
 from taut.diagnose.drift import Drift
 from taut.errors import StepError
 from taut.march.simulate import simulate
@@ -43,6 +44,7 @@ COUNTS = (4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 32, 40, 50, 64, 80, 100, 128
 Q0, V0 = (0.6, 0.0, 0.8), (0.0, 1.0, 0.0)
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class Verified(Sheet):
     """One row: claims first, then what was measured.
@@ -110,42 +112,35 @@ class Verified(Sheet):
 
 
 @cache
-def sphere(general: bool = True) -> System:
-    """A point on the unit sphere with a mass that depends on q, or a constant one."""
+def sphere() -> System:
+    """A point on the unit sphere with a mass that depends on q."""
     x, y, z = q = coordinates("x y z")
     sides = [x**2 + y**2 + z**2 - 1]
-    if not general:
-        mass = [[2, 0.25, 0], [0.25, 1, 0.5], [0, 0.5, 1.5]]
-        potential = 6 * (x - y) ** 2 + z**2 + sp.cos(x) + y**4
-        return System(q, mass=mass, potential=potential, constraints=sides)
     mass = [[2 + x**2, x * y / 4, 0], [x * y / 4, 1 + y**2, sp.sin(z) / 3], [0, sp.sin(z) / 3, 1.5]]
     return System(q, mass=mass, potential=z + sp.cos(x), constraints=sides)
 
 
 @cache
-def _pendulum(general: bool) -> System:
+def _pendulum() -> System:
     x, y, z = q = coordinates("x y z")
-    return System(
-        q, mass=[1, 1, 1], potential=z if general else z**2, constraints=[x**2 + y**2 + z**2 - 1]
-    )
+    return System(q, mass=[1, 1, 1], potential=z, constraints=[x**2 + y**2 + z**2 - 1])
 
 
 @cache
-def _double(general: bool) -> System:
+def _double() -> System:
     x1, y1, x2, y2 = q = coordinates("x1 y1 x2 y2")
     rods = [x1**2 + y1**2 - 1, (x2 - x1) ** 2 + (y2 - y1) ** 2 - 1]
-    weight = -10 * y1 - 20 * y2 if general else 5 * y1**2 + 10 * y2**2
+    weight = -10 * y1 - 20 * y2
     return System(q, mass=[1, 1, 2, 2], potential=weight, constraints=rods)
 
 
 @cache
-def _exact(general: bool) -> Trajectory:
-    return _sphere_run(GaussLobatto(6), 1.0, 1 / 32, general)
+def _exact() -> Trajectory:
+    return _sphere_run(GaussLobatto(6), 1.0, 1 / 32)
 
 
-def _sphere_run(method: Method, duration: float, step: float, general=None) -> Trajectory:
-    system = sphere(method.general if general is None else general)
-    return simulate(system, q0=Q0, v0=V0, duration=duration, step=step, method=method, laws=None)
+def _sphere_run(method: Method, duration: float, step: float) -> Trajectory:
+    return simulate(sphere(), q0=Q0, v0=V0, duration=duration, step=step, method=method, laws=None)
 
 
 def _as_far_as_it_goes(make) -> Trajectory:
@@ -156,6 +151,7 @@ def _as_far_as_it_goes(make) -> Trajectory:
         return cast(Trajectory, error.partial)
 
 
+@public
 def verify(method: str | Method, drift: bool = True) -> Verified:
     """Measure a method; with ``drift=False`` without the long run."""
     m = method_of(method)
@@ -182,7 +178,7 @@ def verify(method: str | Method, drift: bool = True) -> Verified:
 
 def measured_order(method: Method) -> tuple[float, float, float]:
     """(order in q, order in p, the worse correlation)."""
-    exact, steps, errors = _exact(method.general), [], []
+    exact, steps, errors = _exact(), [], []
     for count in COUNTS:
         try:
             run = _sphere_run(method, 1.0, 1.0 / count)
@@ -202,7 +198,7 @@ def measured_order(method: Method) -> tuple[float, float, float]:
 
 def _long(method: Method) -> Trajectory:
     """10⁵ steps of a spherical pendulum."""
-    system = _pendulum(method.general)
+    system = _pendulum()
     x, y, _ = system.coordinates
     px, py, _ = system.momenta
     return _as_far_as_it_goes(
@@ -219,7 +215,7 @@ def _reversal(method: Method) -> float:
         return np.nan
     back = _as_far_as_it_goes(
         lambda: simulate(
-            sphere(method.general), q0=out.q[-1], p0=-out.p[-1], duration=2.0, step=0.1,
+            sphere(), q0=out.q[-1], p0=-out.p[-1], duration=2.0, step=0.1,
             method=method, laws=None, project=True,
         )
     )  # fmt: skip
@@ -230,9 +226,7 @@ def _cost(method: Method) -> float:
     a = np.sqrt(0.5)
     start = {"q0": [a, a, 0, 2 * a], "v0": 0, "step": 0.01, "method": method, "laws": None}
     runs = [
-        _as_far_as_it_goes(
-            lambda: simulate(_double(method.general), **start, duration=500, every=10**5)
-        )
+        _as_far_as_it_goes(lambda: simulate(_double(), **start, duration=500, every=10**5))
         for _ in range(5)
     ]
     return 1e9 * min(run.wall_time / run.certificate.steps for run in runs)

@@ -1,19 +1,31 @@
-"""Quantities that a certificate follows: the laws of the system, or what a user asks for."""
+"""Quantities that a certificate follows: the laws of the system, or what a user asks for.
+
+A quantity I is known to the rounding of what it is made from, not of its value, which may be zero:
+to a few ε times
+
+    Σ |summands of I| + Σ |z ∂I/∂z|        over all z of (q, v, p),
+
+the largest over states of the run.  That has the units of I.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import chain, pairwise
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import sympy as sp
 
 from taut.diagnose.drift import Drift, drift_of
 from taut.errors import InputError, TautError
+from taut.kernel.operators import Operators, translated
 from taut.march.trajectory import Trajectory
 from taut.model.system import System
 
+SX = ca.SX
 EPS = np.finfo(float).eps
 WIDE = 32  # characters of an expression that is its own name
 BLOCKS = 128
@@ -35,7 +47,7 @@ class Watched:
     broken : str
         If the motion does not keep it: its rate, or why it could not be told.
     size : float
-        Of its summands, where it is known: what rounding is measured by.
+        Of what it is made from: what rounding is measured by.
     worst : int
         Of a batch: the trajectory with the largest change, whose values these are.
     """
@@ -52,14 +64,14 @@ class Watched:
 
 
 def watched(run: Trajectory) -> tuple[list[Watched], str]:
-    """What is followed, and why laws were not looked for, if they were not."""
+    """What is followed, and what was not looked for, and why."""
     if run.laws is None:
         return [], ""
     if isinstance(run.laws, str):
         return _found(run)
     values = run.evaluate_all(list(run.laws.values()))
-    given = zip(run.laws.items(), values, strict=True)
-    return [_follow(run, name, e, x, *_proof(run, e)) for (name, e), x in given], ""
+    given = zip(run.laws.items(), values, _sizes(run, list(run.laws.values())), strict=True)
+    return [_follow(run, name, e, x, size, *_proof(run, e)) for (name, e), x, size in given], ""
 
 
 def held(run: Trajectory) -> float | None:
@@ -88,12 +100,32 @@ def _found(run: Trajectory) -> tuple[list[Watched], str]:
         return _momenta(run)
     laws = laws_of(run.system, run.parameters)
     if isinstance(laws, TautError):
-        return [], str(laws).splitlines()[0]
+        return [], f"not looked for: {str(laws).splitlines()[0]}"
     chosen = [law for law in laws if law.kind != "energy"]
     values = run.evaluate_all([law.expression for law in chosen])
     names = _names([(law.kind, str(law.expression)) for law in chosen])
-    rows = zip(names, chosen, values, strict=True)
-    return [_follow(run, name, law.expression, x, law.verified) for name, law, x in rows], ""
+    rows = zip(names, chosen, values, _sizes(run, [x.expression for x in chosen]), strict=True)
+    why = f"not looked for {laws.stopped}" if laws.stopped else ""
+    return [_follow(run, name, x.expression, y, size, x.verified) for name, x, y, size in rows], why
+
+
+def _sizes(run: Trajectory, expressions: list[Any]) -> list[float]:
+    """Of what expressions are made from, the largest over some states of all trajectories."""
+    if not expressions:
+        return []
+    ops, t = Operators(run.system), SX.sym("t")
+    q, v, p = z = [SX.sym(name, ops.n) for name in "qvp"]
+    read = [run.system.read(e) for e in expressions]
+    summands = [sp.Add.make_args(e) for e in read]
+    ends = np.cumsum([0, *(len(x) for x in summands)]).tolist()
+    every = translated(run.system, list(chain(*summands)), q, v, p, t, ops.par)
+    whole = ca.vertcat(*translated(run.system, read, q, v, p, t, ops.par))
+    sums = ca.vertcat(*(ca.sum1(ca.fabs(ca.vertcat(*every[i:j]))) for i, j in pairwise(ends)))
+    sizes = sums + ca.fabs(ca.jacobian(whole, ca.vertcat(*z))) @ ca.fabs(ca.vertcat(*z))
+    function = ca.Function("sizes", [*z, t, ops.par], [ca.densify(sizes)])
+    times, par, *state = _some(run)
+    found = np.array(function(*(x.T for x in state), times[None], par.T))
+    return np.max(found, axis=1, initial=0.0, where=np.isfinite(found)).tolist()
 
 
 def by_symmetry(system: System) -> bool:
@@ -102,7 +134,7 @@ def by_symmetry(system: System) -> bool:
 
     if system.mechanism is None:
         return False
-    points = all(x.shape.name in ("point", "number") for x in system.mechanism.parts.values())
+    points = all(x.shape.name == "point" for x in system.mechanism.parts.values())
     return not (points and system.n <= LARGEST)
 
 
@@ -112,26 +144,27 @@ def _momenta(run: Trajectory) -> tuple[list[Watched], str]:
 
     laws = momenta_of(run.system, run.parameters)
     if isinstance(laws, TautError):
-        return [], str(laws).splitlines()[0]
-    laws = holding(laws, run.system, *_some(run))
+        return [], f"not looked for: {str(laws).splitlines()[0]}"
+    laws = holding(laws, run.system, *_some(run)[:4])
     found = []
     for law in laws:
         parts = run.p * law.moved(run.q)
         size = float(np.nanmax(np.abs(parts).sum(axis=-1), initial=0.0))
-        made = _follow(run, law.name, law.expression(run.system), parts.sum(axis=-1), PROOF)
-        found.append(replace(made, size=size))
+        expression, values = law.expression(run.system), parts.sum(axis=-1)
+        found.append(_follow(run, law.name, expression, values, size, PROOF))
     return found, ""
 
 
 def _some(run: Trajectory) -> tuple[np.ndarray, ...]:
-    """Times, parameters, coordinates and velocities at some states of all trajectories of a run."""
+    """Times, parameters, q, v and p at some states of all trajectories of a run."""
+    n, members = run.system.n, run.q.size // (len(run.t) * run.system.n)
     chosen = np.unique(np.linspace(0, len(run.t) - 1, SOME).round().astype(int))
-    whole = [x.reshape(-1, *x.shape[-2:])[:, chosen] for x in (run.q, run.v)]
-    q, v = (x.reshape(-1, x.shape[-1]) for x in whole)
+    rows = (len(run.t) * np.arange(members)[:, None] + chosen).ravel()
+    q, v, p = (x.reshape(-1, n)[rows] for x in (run.q, run.v, run.p))
+    t = np.tile(run.t[chosen], members)
+    par = np.broadcast_to(run._pars, (members * len(run.t), len(run._par)))[rows]
     finite = np.all(np.isfinite(q) & np.isfinite(v), axis=1)
-    t = np.tile(run.t[chosen], len(q) // len(chosen))
-    par = np.broadcast_to(run._par, (len(q), len(run._par)))
-    return t[finite], par[finite], q[finite], v[finite]
+    return t[finite], par[finite], q[finite], v[finite], p[finite]
 
 
 def _names(laws: list[tuple[str, str]]) -> Iterator[str]:
@@ -160,7 +193,9 @@ def _proof(run: Trajectory, expression: Any) -> tuple[str, str]:
         return "not checked", ""
 
 
-def _follow(run: Trajectory, name: str, expression, values, proof="", broken="") -> Watched:
+def _follow(
+    run: Trajectory, name: str, expression, values, size: float, proof="", broken=""
+) -> Watched:
     values = np.atleast_2d(values)
     change = values - values[:, :1]
     worst = int(np.argmax(np.abs(change).max(axis=1)))
@@ -169,8 +204,9 @@ def _follow(run: Trajectory, name: str, expression, values, proof="", broken="")
     means = np.array([b.mean() for b in blocks])
     duration = float(run.t[-1] - run.t[0])
     band = float(y.max() - y.min())
-    if band <= 8 * EPS * abs(values[worst, 0]):
+    size = max(size, abs(float(values[worst, 0])))
+    if band <= 8 * EPS * size:
         band = 0.0
     drift = drift_of(means, duration / len(means), duration, band)
     first, largest = float(values[worst, 0]), float(np.abs(change).max())
-    return Watched(str(name), expression, first, largest, drift, proof, broken, worst=worst)
+    return Watched(str(name), expression, first, largest, drift, proof, broken, size, worst)

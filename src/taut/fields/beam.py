@@ -17,21 +17,24 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from taut.errors import InputError, number
+from taut.calls import public
+from taut.errors import InputError, flag, listed, number, whole
 from taut.fields.ends import direction, end_of, functions_of_time, real_array, triple
 from taut.fields.loads import Body, Load, s
 from taut.fields.matrices import check_positive_definite, full
-from taut.fields.mesh import Mesh, mesh_of
+from taut.fields.mesh import MOST_NODES, Mesh, mesh_of
 from taut.fields.section import Section, positive
 from taut.fields.shown import beam_html
 from taut.lie import SE3, SO3
 from taut.model.symbols import Vocabulary, t
+from taut.portable import asymmetry, negative_along, product
 
 TANGENT = np.array([0.0, 1.0, 0.0])
 CELLS = ("half", "full")
 ON_A_NODE = 1e-6  # of Δs: a place this near to a node is there
 
 
+@public
 class Beam:
     """A geometrically exact beam.
 
@@ -90,11 +93,7 @@ class Beam:
         cells: str = "half",
     ) -> None:
         self.length = positive("the length of a beam", length)
-        if not isinstance(nodes, int | np.integer) or isinstance(nodes, bool) or nodes < 2:
-            raise InputError(
-                "a beam needs nodes", expected="2 or more of them", received=repr(nodes)
-            )
-        self.nodes = int(nodes)
+        self.nodes = _count(nodes)
         self.at = triple("the place of a beam", at)
         self.frame = _rotation(frame)
         self.gravity = None if gravity is None else triple("gravity", gravity)
@@ -103,16 +102,14 @@ class Beam:
             raise InputError(
                 "the damping of a beam is negative", expected="a time ≥ 0", received=self.damping
             )
-        if cells not in CELLS:
+        if not isinstance(cells, str) or cells not in CELLS:
             raise InputError("cells are unknown", expected=" or ".join(CELLS), received=repr(cells))
         self.cells = cells
-        if isinstance(ends, str | dict) or not hasattr(ends, "__len__") or len(ends) != 2:
-            raise InputError(
-                "the ends cannot be read",
-                expected='two of them, as in ends=("clamped", "free")',
-                received=repr(ends),
-            )
-        self.ends = (end_of(ends[0]), end_of(ends[1]))
+        expected = 'two of them, as in ends=("clamped", "free")'
+        both = listed("the ends", None if isinstance(ends, dict) else ends, expected)
+        if len(both) != 2:
+            raise InputError("the ends cannot be read", expected=expected, received=repr(ends))
+        self.ends = (end_of(both[0]), end_of(both[1]))
         material = _material(density, young, poisson, shear_modulus)
         self.section, self.material = section, material
         self.poisson = poisson
@@ -187,14 +184,22 @@ class Beam:
                 self._matrices("inertia", inertia, self.places),
                 self._matrices("stiffness", stiffness, self.middles),
             )
-        if inertia is not None or stiffness is not None or None in material:
+        if inertia is not None or stiffness is not None:
             raise InputError(
-                "a section needs its material, and nothing else",
-                expected="density, young, and poisson or shear_modulus",
-                received=", ".join(
-                    f"{name}={x}"
-                    for name, x in zip(("density", "young", "shear_modulus"), material, strict=True)
-                ),
+                "a section has inertia and stiffness already",
+                expected="a section and its material; or inertia=… and stiffness=… without it",
+            )
+        if None in material:
+            words = ("the density", "Young's modulus", "Poisson's ratio")
+            missing = [word for word, x in zip(words, material, strict=True) if x is None]
+            if material[1] is None and self.poisson is not None:
+                missing = missing[:-1]  # it is known, and of no use without Young's modulus
+            given = (*zip(("density", "young"), material, strict=False), ("poisson", self.poisson))
+            raise InputError(
+                "the material of a beam is not known: without " + " and ".join(missing),
+                expected="density=…, young=…, and poisson=… (steel 0.3, aluminium 0.33, rubber "
+                "0.5) or shear_modulus=…",
+                received=", ".join(f"{name}={x}" for name, x in given if x is not None) or "none",
             )
         density, young, shear = material
         made = section if callable(section) else lambda s: section
@@ -253,7 +258,7 @@ class Beam:
                 received=found.shape,
             )
         check_positive_definite(what, found, places)
-        return found
+        return (found + np.swapaxes(found, 1, 2)) / 2
 
     def _curvature(self, given: Any) -> tuple[Any, np.ndarray]:
         """What is kept of it, None or expressions or numbers, and its value on every edge."""
@@ -263,7 +268,7 @@ class Beam:
         if callable(given):
             bend = np.array([triple(f"the curvature at s = {x:g}", given(x)) for x in self.middles])
             return bend, bend
-        if np.ndim(given) == 2:
+        if _dimensions(given) == 2:
             bend = _array("the curvature", given, f"3 numbers for each edge, shape {rows}")
             if bend.shape != rows:
                 raise InputError(
@@ -271,7 +276,7 @@ class Beam:
                 )
             return bend, bend
         words = Vocabulary((s,))
-        entries = list(given) if np.ndim(given) == 1 else []
+        entries = list(given) if _dimensions(given) == 1 else []
         if len(entries) != 3:
             raise InputError(
                 "the curvature cannot be read",
@@ -359,7 +364,7 @@ class Beam:
             In space; of a follower in the local frame (tangent second).
         follower : bool
         """
-        everywhere = isinstance(at, str) and at == "all"
+        everywhere, turns = isinstance(at, str) and at == "all", flag("follower", follower)
         others = (s,) if everywhere else ()
         read = [
             functions_of_time(name, x, *others)
@@ -367,8 +372,8 @@ class Beam:
         ]
         for node, share in [(None, 1.0)] if everywhere else self.nodes_at(at):
             parts = read if share == 1.0 else [tuple(share * x for x in part) for part in read]
-            self.loads.append(Load(node, parts[0], parts[1], bool(follower)))
-        given = {"at": at, "force": read[1], "moment": read[0], "follower": bool(follower)}
+            self.loads.append(Load(node, parts[0], parts[1], turns))
+        given = {"at": at, "force": read[1], "moment": read[0], "follower": turns}
         self.told.append(("load", given))
         return self
 
@@ -394,13 +399,13 @@ class Beam:
             )
         rotary = _array("the inertia of a body", inertia, "3 moments, or a symmetric 3 × 3 matrix")
         rotary = np.diag(rotary) if rotary.shape == (3,) else rotary
-        if rotary.shape != (3, 3) or not np.allclose(rotary, rotary.T, atol=1e-12, rtol=1e-9):
+        if rotary.shape != (3, 3) or asymmetry(rotary) is not None:
             raise InputError(
                 "the inertia of a body cannot be read",
                 expected="3 moments, or a symmetric 3 × 3 matrix",
                 received=repr(inertia),
             )
-        if np.linalg.eigvalsh(rotary).min() < -1e-12 * abs(rotary).max():
+        if negative_along((rotary + rotary.T) / 2) is not None:
             raise InputError(
                 "the inertia of a body is negative",
                 expected="moments ≥ 0",
@@ -409,7 +414,7 @@ class Beam:
         arm = triple("the offset of a body", offset)
         across = SO3.hat(arm)
         whole = np.zeros((6, 6))
-        whole[:3, :3] = rotary - heavy * across @ across
+        whole[:3, :3] = rotary - heavy * product(across, across)
         whole[:3, 3:], whole[3:, :3] = heavy * across, -heavy * across
         whole[3:, 3:] = heavy * np.eye(3)
         for node, share in self.nodes_at(at):
@@ -432,6 +437,17 @@ class Beam:
             f"Beam(length {self.length:g}{made}, {self.nodes} nodes, "
             f"ends {self.ends[0].kind} and {self.ends[1].kind}, mass {self.mass:g})"
         )
+
+
+def _count(nodes: Any) -> int:
+    """A number of nodes, which a quotient such as length/0.05 may be."""
+    if isinstance(nodes, float | np.floating) and float(nodes).is_integer():
+        nodes = int(nodes)
+    if not isinstance(nodes, int | np.integer) or isinstance(nodes, bool) or nodes < 2:
+        raise InputError(
+            "a beam needs nodes", expected="a whole number, 2 or more", received=repr(nodes)
+        )
+    return whole("the number of nodes", nodes, 2, MOST_NODES)
 
 
 def _material(density, young, poisson, shear_modulus) -> tuple[float | None, ...]:
@@ -460,9 +476,17 @@ def _rotation(frame: Any) -> np.ndarray:
     if given.shape == (3,):
         to = direction("the direction of a beam", given)
         turned = np.diag([-1.0, -1.0, 1.0]) if to[1] < 0 else np.eye(3)  # half a turn is not a cay
-        near = turned @ TANGENT
-        return SO3.cay(2 * np.cross(near, to) / (1 + near @ to)) @ turned
+        near = product(turned, TANGENT)
+        return product(SO3.cay(2 * np.cross(near, to) / (1 + product(near, to))), turned)
     return SO3.check(given, "the frame of a beam")
+
+
+def _dimensions(given: Any) -> int:
+    """Of a nest of lists; −1 if rows have different lengths."""
+    try:
+        return np.ndim(given)
+    except ValueError:
+        return -1
 
 
 def _array(what: str, given: Any, expected: str) -> np.ndarray:

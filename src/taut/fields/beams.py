@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from taut.errors import InputError
+from taut.calls import public
+from taut.errors import InputError, listed
 from taut.fields.beam import Beam
 from taut.fields.mesh import Mesh, mesh_of
 from taut.fields.shown import beams_html
 
 
+@public
 class Beams:
     """Several beams that are joined rigidly: frames, elbows, branches.
 
@@ -32,13 +34,7 @@ class Beams:
     """
 
     def __init__(self, beams: Iterable[Beam], joints: Any = None) -> None:
-        if isinstance(beams, Beam) or not isinstance(beams, Iterable):
-            raise InputError(
-                "the beams cannot be read",
-                expected="a list of taut.Beam objects",
-                received=repr(beams)[:80],
-            )
-        self.beams = list(beams)
+        self.beams = listed("the beams", beams, "a list of taut.Beam objects")
         for beam in self.beams:
             if not isinstance(beam, Beam):
                 raise InputError(
@@ -50,13 +46,9 @@ class Beams:
             )
         if not self.beams:
             raise InputError("there are no beams", expected="one or more")
-        if joints is not None and not isinstance(joints, Iterable):
-            raise InputError(
-                "the joints cannot be read",
-                expected='a list such as [((0, "tip"), (1, "root"))]',
-                received=repr(joints)[:80],
-            )
-        self._joints = None if joints is None else [self._pair(x) for x in joints]
+        expected = 'a list such as [((0, "tip"), (1, "root"))]'
+        pairs = None if joints is None else listed("the joints", joints, expected)
+        self._joints = None if pairs is None else [self._pair(x) for x in pairs]
         self.mesh()
 
     def _pair(self, given: Any) -> tuple[int, int]:

@@ -17,14 +17,17 @@ if clamped, its rotation are given as functions of time.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
-from taut.errors import InputError, ModelError, UnknownName
+from taut.calls import public
+from taut.errors import InputError, ModelError, brief, listed, word
 from taut.model.symbols import Vocabulary, t
+from taut.portable import norm
 
 KINDS = ("free", "clamped", "pinned", "hinged", "sliding", "roller")
 WITH_AXIS = ("hinged", "sliding", "roller")
@@ -33,6 +36,7 @@ UNIT = 4e-16  # from one: a vector that has been divided by its length before
 DEFAULT_AXIS = {"hinged": 2, "sliding": 1, "roller": 1}
 
 
+@public
 @dataclass(frozen=True)
 class End:
     """A held end.
@@ -61,8 +65,7 @@ class End:
     rotation: Any = None
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise UnknownName("end", self.kind, KINDS)
+        word("end", self.kind, KINDS)
         if self.axis is not None:
             if self.kind not in WITH_AXIS:
                 raise InputError(
@@ -105,7 +108,7 @@ def end_of(given: Any) -> End:
 def direction(what: str, given: Any) -> np.ndarray:
     """A unit vector."""
     vector = triple(what, given)
-    size = float(np.linalg.norm(vector))
+    size = float(norm(vector))
     if size == 0:
         raise InputError(f"{what} has no direction", expected="a vector that is not zero")
     return vector if abs(size - 1) <= UNIT else vector / size
@@ -127,31 +130,31 @@ def triple(what: str, given: Any) -> np.ndarray:
 
 
 def real_array(given: Any) -> np.ndarray:
-    """An array of numbers; a complex one is a TypeError, as it is for a list."""
-    if np.iscomplexobj(given):
-        raise TypeError("complex numbers")
-    return np.array(given, dtype=float)
+    """An array of numbers; what is complex, a text, or too large is a TypeError."""
+    if np.iscomplexobj(given) or np.asarray(given).dtype.kind in "USMmb":
+        raise TypeError("no numbers")
+    try:
+        return np.array(given, dtype=float)
+    except OverflowError as error:
+        raise TypeError("too large") from error
 
 
 def functions_of_time(what: str, given: Any, *others: sp.Symbol) -> tuple[sp.Expr, ...]:
     """Three expressions of t (and of `others`)."""
-    try:
-        entries = list(given)
-    except TypeError:
-        entries = []
+    entries = listed(what, given, "3 expressions of t")
     if len(entries) != 3:
         raise InputError(
-            f"{what} cannot be read", expected="3 expressions of t", received=repr(given)
+            f"{what} cannot be read", expected="3 expressions of t", received=brief(given)
         )
     words, known = Vocabulary(others), " and ".join(["t", *map(str, others)])
     try:
         return tuple(words.read(x, what) for x in entries)
     except ModelError as error:
-        along = not others and any("s" in map(str, sp.sympify(x).free_symbols) for x in entries)
+        along = not others and any(re.search(r"\bs\b", str(x)) for x in entries)
         raise ModelError(
             f"{what} cannot be read: {error.what.removesuffix(', which the system does not know')}",
             expected=f"numbers, or expressions of {known} (taut.t is the time)",
-            received=repr(given),
+            received=brief(given),
             remedy='at="all" spreads a load along the beam; then it may depend on taut.s'
             if along
             else "put numbers in the place of parameters",

@@ -20,18 +20,21 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from taut.errors import InputError, ModelError, number
+from taut.calls import public
+from taut.errors import InputError, ModelError, listed, number, whole
 from taut.fields.bracket import DiscreteBracket
 from taut.fields.loads import s
+from taut.fields.mesh import MOST_NODES
 from taut.fields.section import positive
 from taut.lie import Algebra
 from taut.model.latex import block, brief, latex
-from taut.model.symbols import Vocabulary, t
+from taut.model.symbols import Vocabulary, name_of, t
 
 ENDS = ("free", "clamped")
 WRITTEN = 3  # dimensions up to which a notebook shows the equations
 
 
+@public
 class Field:
     """A field in Hamel form.
 
@@ -103,8 +106,12 @@ class Field:
                 expected="names, symbols, or a mapping to values",
                 received=repr(parameters)[:80],
             )
-        listed = parameters.split() if isinstance(parameters, str) else parameters or ()
-        names = [sp.Symbol(str(x), real=True) for x in listed]
+        given = (
+            parameters.split()
+            if isinstance(parameters, str)
+            else _listed("parameters", () if parameters is None else parameters)
+        )
+        names = [sp.Symbol(x if isinstance(x, str) else name_of(x), real=True) for x in given]
         words = Vocabulary(strain, momentum, [s], names)
         self.strain, self.momentum, (self.place,), self.parameters = words.groups
         self.defaults = {str(k): number(f"parameter {k}", v) for k, v in valued.items()}
@@ -119,10 +126,10 @@ class Field:
         self.length = positive("the length of a field", length)
         if not isinstance(nodes, int | np.integer) or isinstance(nodes, bool) or nodes < 2:
             raise InputError("a field needs nodes", expected="2 or more", received=repr(nodes))
-        self.nodes = int(nodes)
+        self.nodes = whole("the number of nodes", nodes, 2, MOST_NODES)
         self.periodic = isinstance(ends, str) and ends == "periodic"
         self.ends = ("free", "free") if self.periodic else self._ends(ends)
-        if cells not in ("half", "full"):
+        if not isinstance(cells, str) or cells not in ("half", "full"):
             raise InputError("cells are unknown", expected="half or full", received=repr(cells))
         if cells == "full" and self.mixed and not self.periodic:
             raise InputError(
@@ -147,14 +154,12 @@ class Field:
             ) from None
 
     def _ends(self, given: Any) -> tuple[str, str]:
-        if isinstance(given, str) or not hasattr(given, "__len__") or len(given) != 2:
-            raise InputError(
-                "the ends cannot be read",
-                expected='two of "free" and "clamped", or "periodic"',
-                received=repr(given),
-            )
-        for end in given:
-            if end not in ENDS:
+        expected = 'two of "free" and "clamped", or "periodic"'
+        both = listed("the ends", given, expected)
+        if len(both) != 2:
+            raise InputError("the ends cannot be read", expected=expected, received=repr(given))
+        for end in both:
+            if not isinstance(end, str) or end not in ENDS:
                 raise InputError(
                     "an end cannot be read",
                     expected='"free" or "clamped"; "periodic" for both',
@@ -323,10 +328,6 @@ class Field:
 
 def _listed(what: str, given: Any) -> list:
     """A list of what is given for each dimension of the algebra."""
-    if isinstance(given, str | Iterable):
-        return given.split() if isinstance(given, str) else list(given)
-    raise InputError(
-        f"the {what} cannot be read",
-        expected="a list, as long as the algebra has dimensions",
-        received=repr(given)[:80],
-    )
+    if isinstance(given, str):
+        return given.split()
+    return listed(f"the {what}", given, "a list, as long as the algebra has dimensions")

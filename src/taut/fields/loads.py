@@ -22,7 +22,7 @@ class Load:
     Attributes
     ----------
     node : int or None
-        Where it acts; ``None`` is all along the beam, per length.
+        Where it acts; ``None`` is all along the beam, per length (see `taut.fields.spread`).
     moment, force : three expressions of t (and of s, if distributed)
     follower : bool
     span : (int, int), optional

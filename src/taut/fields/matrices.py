@@ -8,6 +8,7 @@ import numpy as np
 
 from taut.errors import ModelError
 from taut.fields.ends import real_array
+from taut.portable import asymmetry
 
 
 def full(given: Any) -> np.ndarray:
@@ -37,8 +38,8 @@ def _positive_definite(what: str, matrix: np.ndarray, place: float) -> None:
             expected="numbers",
             received=matrix.tolist(),
         )
-    if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=1e-12 * abs(matrix).max()):
-        i, j = np.unravel_index(np.argmax(abs(matrix - matrix.T)), (6, 6))
+    if (at := asymmetry(matrix)) is not None:
+        i, j = at
         raise ModelError(
             f"the {what} at s = {place:g} is not symmetric",
             expected="a symmetric matrix",

@@ -13,16 +13,18 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-import sympy as sp
 
 from taut.errors import InputError
 from taut.fields.ends import DEFAULT_AXIS, End
-from taut.fields.loads import Load, s
+from taut.fields.loads import Load
+from taut.fields.spread import spread
 from taut.lie import SE3
+from taut.portable import product, rotation_near
 
 if TYPE_CHECKING:
     from taut.fields.beam import Beam
 
+MOST_NODES = 1_000_000  # of a beam: their matrices of inertia and stiffness take 0.6 GB
 TOGETHER = 1e-9  # of the length of the beams: ends this close are at one place
 NEAR = 0.1  # of Δs: ends this close to another beam were meant to meet it
 
@@ -157,7 +159,7 @@ def configuration(at: np.ndarray, frame: np.ndarray, steps: np.ndarray) -> np.nd
     first[:3, :3], first[:3, 3] = frame, at
     found = [first]
     for motion in SE3.cay_ad(steps):
-        found.append(found[-1] @ motion)
+        found.append(product(found[-1], motion))
     return np.array(found)
 
 
@@ -167,16 +169,16 @@ def _hold(end: End, node: int, pose: np.ndarray) -> Hold:
     axis = np.zeros(3)
     if end.kind in DEFAULT_AXIS:
         given = frame[:, DEFAULT_AXIS[end.kind]] if end.axis is None else end.axis
-        axis = frame.T @ given
+        axis = product(frame.T, given)
     turns, slides = np.eye(6)[:, :3], np.eye(6)[:, 3:]
     if end.kind in ("pinned", "roller"):
         columns += list(turns.T)
     if end.kind == "hinged":
-        columns.append(turns @ axis)
+        columns.append(product(turns, axis))
     if end.kind in ("sliding", "roller"):
-        columns.append(slides @ axis)
+        columns.append(product(slides, axis))
     freedom = np.array(columns).T if columns else np.zeros((6, 0))
-    return Hold(node, end, freedom, frame @ axis if end.kind == "roller" else None)
+    return Hold(node, end, freedom, product(frame, axis) if end.kind == "roller" else None)
 
 
 def _joined(mesh: Mesh, beams: list[Beam], joints: list[tuple[int, int]] | None) -> Mesh:
@@ -227,21 +229,22 @@ def _joined(mesh: Mesh, beams: list[Beam], joints: list[tuple[int, int]] | None)
         first = root(node)
         if node == first:
             continue
-        motion = SE3.inverse(mesh.pose[first]) @ mesh.pose[node]
+        motion = product(SE3.inverse(mesh.pose[first]), mesh.pose[node])
         motion[:3, 3] = 0.0
-        motion[:3, :3] = _orthonormal(motion[:3, :3])
+        motion[:3, :3] = rotation_near(motion[:3, :3])
         back = SE3.adjoint(SE3.inverse(motion))
-        total = mesh.weight[node] * back.T @ inertia[node] @ back
+        total = mesh.weight[node] * product(back.T, inertia[node], back)
         inertia[first] = inertia[first] + total / mesh.weight[first]
         found.append(Joint(first, node, motion))
     lead = {j.follower: j for j in found}
     loads = tuple(_led(load, lead) for load in mesh.loads)
     loads += tuple(
-        _led(_lumped(load, node, mesh), lead)
+        _led(lumped, lead)
         for load in mesh.loads
         if load.span is not None
         for node in lead
         if load.span[0] <= node < load.span[1]
+        for lumped in _lumped(load, node, mesh)
     )
     holds = tuple(_held_by_leader(h, lead) for h in mesh.holds)
     return replace(mesh, inertia=inertia, joints=tuple(found), loads=loads, holds=holds)
@@ -277,14 +280,10 @@ def _distance(point: np.ndarray, line: np.ndarray) -> float:
     return float(np.linalg.norm(point - nearest, axis=1).min())
 
 
-def _lumped(load: Load, node: int, mesh: Mesh) -> Load:
+def _lumped(load: Load, node: int, mesh: Mesh) -> list[Load]:
     """What a distributed load puts on one node."""
-    here = {s: sp.Float(mesh.s[node])}
-    moment, force = (
-        tuple(x.xreplace(here) * float(mesh.weight[node]) for x in part)
-        for part in (load.moment, load.force)
-    )
-    return Load(node, moment, force, load.follower)
+    shares = spread(load, mesh.s, mesh.weight).on(node)
+    return [Load(node, wrench[:3], wrench[3:], load.follower) for wrench in shares]
 
 
 def _led(load: Load, lead: dict[int, Joint]) -> Load:
@@ -306,10 +305,5 @@ def _held_by_leader(hold: Hold, lead: dict[int, Joint]) -> Hold:
     joint = lead.get(hold.node)
     if joint is None:
         return hold
-    freedom = SE3.adjoint(joint.motion) @ hold.freedom
+    freedom = product(SE3.adjoint(joint.motion), hold.freedom)
     return Hold(joint.leader, hold.end, freedom, hold.direction)
-
-
-def _orthonormal(matrix: np.ndarray) -> np.ndarray:
-    left, _, right = np.linalg.svd(matrix)
-    return left @ right

@@ -22,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from taut.errors import InputError, UnknownName, number
+from taut.calls import public
+from taut.errors import InputError, UnknownName, brief, number, word
 from taut.text import table
 
 POLAR, EXACT, COWPER = "polar", "saint-venant", "cowper"
@@ -36,6 +37,7 @@ def positive(what: str, value: Any) -> float:
     return found
 
 
+@public
 @dataclass(frozen=True)
 class Section(ABC):
     """A cross-section.
@@ -86,16 +88,15 @@ class Section(ABC):
     def factors(self, poisson: float) -> tuple[float, float]:
         """The shear factors k₁, k₃."""
         if isinstance(self.shear, str):
-            if self.shear != COWPER:
-                raise UnknownName("shear factor", self.shear, (COWPER,))
-            k = self._cowper(poisson)
+            word("shear factor", self.shear, (COWPER,))
+            k = self._cowper(number("Poisson's ratio", poisson))
             return k, k
         given = np.ravel(np.asarray(self.shear, dtype=object))
         if len(given) not in (1, 2):
             raise InputError(
                 "the shear factors cannot be read",
                 expected='a number, two numbers or "cowper"',
-                received=repr(self.shear),
+                received=brief(self.shear),
             )
         k = [positive("a shear factor", x) for x in given]
         return k[0], k[-1]
@@ -116,11 +117,14 @@ class Section(ABC):
 
     def inertia(self, density: float) -> np.ndarray:
         """Per length, shape (6, 6)."""
+        density = positive("the density", density)
         one, three = self.moments
         return density * np.diag([one, one + three, three, self.area, self.area, self.area])
 
     def stiffness(self, young: float, shear_modulus: float) -> np.ndarray:
         """Per length, shape (6, 6)."""
+        young = positive("Young's modulus", young)
+        shear_modulus = positive("the shear modulus", shear_modulus)
         one, three = self.moments
         k1, k3 = self.factors(young / (2 * shear_modulus) - 1)
         across, along = shear_modulus * self.area, young * self.area
@@ -136,6 +140,7 @@ class Section(ABC):
         )
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class Rectangle(Section):
     """A rectangle: `width` along axis 1, `height` along axis 3."""
@@ -171,6 +176,7 @@ class Rectangle(Section):
         return a * b**3 * (1 / 3 - 64 / math.pi**5 * (b / a) * series)
 
 
+@public
 class Square(Rectangle):
     """A square."""
 
@@ -181,6 +187,7 @@ class Square(Rectangle):
         return f"Square({self.width:g}{self._options()})"
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class Tube(Section):
     """A ring between two radii."""
@@ -225,6 +232,7 @@ class Tube(Section):
         return sum(self.moments)
 
 
+@public
 class Circle(Tube):
     """A full circle."""
 

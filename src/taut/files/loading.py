@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from taut.errors import InputError
+from taut.calls import public
+from taut.errors import InputError, place
 from taut.files.model import ENDING, Model
 from taut.files.reader import read
 from taut.march import storage
@@ -13,6 +14,7 @@ from taut.march import storage
 ROBOT = ".urdf"
 
 
+@public
 def load(path: str | Path, **parameters: float) -> Any:
     """The `taut.Model` in a .toml or .urdf file, or the `xarray.Dataset` of a saved run.
 
@@ -32,7 +34,8 @@ def load(path: str | Path, **parameters: float) -> Any:
     >>> bool((taut.load(path).q.values == run.q).all())
     True
     """
-    ending = Path(path).suffix.lower()
+    path = place(path)
+    ending = path.suffix.lower()
     if ending == ENDING:
         return read(path, parameters)
     if parameters:
@@ -46,5 +49,5 @@ def load(path: str | Path, **parameters: float) -> Any:
     if ending == ROBOT:
         from taut.files.urdf import urdf  # needs libraries of its own
 
-        return Model(urdf(path), name=Path(path).stem)
+        return Model(urdf(path), name=path.stem)
     return storage.load(path)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from taut.errors import FileError, InputError, UnknownName
+from taut.calls import elsewhere, public
+from taut.errors import FileError, InputError, UnknownName, place, text
 from taut.fields.beam import Beam
 from taut.fields.beams import Beams
 from taut.march.simulate import simulate
@@ -23,6 +24,7 @@ OF_BEAMS = ("strain0", "momentum0", "v0", "t0", "duration", "step", "method", "e
 ENDING = ".toml"
 
 
+@public
 class Model:
     """A model with a start and settings of a run, as a file holds them.
 
@@ -67,8 +69,9 @@ class Model:
         known = OF_BEAMS if isinstance(model, Beam | Beams) else SETTINGS
         for key in settings:
             if key not in known:
-                raise UnknownName("setting", key, known)
-        self.model, self.name, self.title, self.settings = model, name, title, settings
+                raise UnknownName("setting", key, known, elsewhere(key, list(known)) or None)
+        self.model, self.settings = model, settings
+        self.name, self.title = text("the name", name), text("the title", title)
         self.unused: tuple[str, ...] = ()
 
     @property
@@ -106,7 +109,7 @@ class Model:
 
     def save(self, path: str | Path) -> Path:
         """Write it to a file ending in .toml, from which `taut.load` reads the same model."""
-        path = Path(path)
+        path = place(path)
         if path.suffix.lower() != ENDING:
             raise FileError(
                 f"cannot tell the format of {path.name}",

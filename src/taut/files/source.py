@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
-from taut.errors import FileError, TautError, UnknownName
+from taut.errors import FileError, TautError, UnknownName, place
 from taut.files import lines
 from taut.files.lines import LineError, Ruler
 from taut.text import shortened
@@ -210,7 +210,7 @@ def shown(data: Any) -> str:
 
 def read(path: str | Path) -> Source:
     """The tree of a file."""
-    path = Path(path)
+    path = place(path)
     name = path.name
     try:
         if not path.is_file():

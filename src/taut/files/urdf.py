@@ -7,7 +7,6 @@ has the mathematics.  Meshes are looks only: one that cannot be drawn is noted.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
@@ -16,7 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from taut.errors import InputError, TautError, Unsimulated
+from taut.calls import public
+from taut.errors import (
+    FileError,
+    InputError,
+    ModelError,
+    TautError,
+    Unsimulated,
+    brief,
+    place as path_of,
+    text,
+    warn,
+)
 from taut.files.urdf_looks import Painter
 from taut.files.urdf_tree import COUNTS, Lump, Placed, known, lump, placed
 from taut.files.urdf_words import Reader
@@ -29,6 +39,7 @@ TURNING = ("revolute", "continuous")
 ROUND = 1e-12  # of m |c|²: moments of inertia below it are none
 
 
+@public
 def urdf(
     path: str | Path,
     *,
@@ -70,7 +81,18 @@ def urdf(
     FileError
         With the line, for what cannot be read or is no mechanism.
     """
-    return _Robot(Path(path), packages or {}).mechanism(gravity, base, positions, velocities)
+    return _Robot(path_of(path), _folders(packages)).mechanism(gravity, base, positions, velocities)
+
+
+def _folders(packages: Any) -> dict[str, Path]:
+    """Where packages are."""
+    if packages is None:
+        return {}
+    if not isinstance(packages, Mapping):
+        raise InputError(
+            "packages cannot be read", expected='{"name": "folder", …}', received=brief(packages)
+        )
+    return {text("the name of a package", key): path_of(x) for key, x in packages.items()}
 
 
 class _Robot:
@@ -89,8 +111,6 @@ class _Robot:
         self.joints = {joint.name: joint for joint in robot.joints}
         for joint in robot.joints:
             self._check_joint(joint)
-        for link in robot.links:
-            self._check_inertial(link)
         self.root = self._root()
         self.painter = Painter(path, packages, robot.materials)
 
@@ -121,6 +141,9 @@ class _Robot:
         if joint.type not in ("fixed", "floating") and not np.any(joint.axis):
             self._refuse("joint", name, f"the axis of {what} has no direction")
         damping, friction = _dynamics(joint)
+        if joint.type == "fixed":
+            damping = friction = 0.0
+            self._check_still(joint)
         if damping < 0 or friction < 0:
             self._refuse("joint", name, f"the dynamics of {what} are negative")
         if friction > 0:
@@ -128,15 +151,30 @@ class _Robot:
         if damping > 0 and joint.type in ("planar", "floating"):
             self.reader.note(f"damping of a {joint.type} joint", what)
 
-    def _check_inertial(self, link: Any) -> None:
+    def _check_still(self, joint: Any) -> None:
+        """A joint that does not move follows none."""
+        if joint.mimic is not None:
+            self.reader.left.append(
+                f"<mimic> of joint {joint.name} is left out: a fixed joint does not move"
+            )
+            joint.mimic = None
+
+    def _check_inertial(self, link: Any, alone: bool) -> None:
+        """Refuse what is none; of a link that others are fixed to, only take note of it."""
         own, what = link.inertial, f"link {link.name!r}"
         if own is None:
             return
-        if own.mass < 0:
-            self._refuse("link", link.name, f"the mass of {what} is negative", received=own.mass)
-        if np.any(own.inertia):
+        try:
             with self._at("link", link.name):
-                principal(what, own.inertia)
+                if own.mass < 0:
+                    raise ModelError(f"the mass of {what} is negative", received=own.mass)
+                if np.any(own.inertia):
+                    principal(what, own.inertia)
+        except FileError as error:
+            if alone:
+                raise
+            said = error.what.removeprefix(f"{self.path}, ")
+            self.reader.left.append(f"{said}; what counts is that of all links that move with it")
 
     def _root(self) -> str:
         parents: dict[str, str] = {}
@@ -205,7 +243,7 @@ class _Robot:
             self.painter.paint(made, part, place)
         made.notes += self.reader.notes() + self.painter.notes
         if made.notes:
-            warnings.warn(Unsimulated(self.path, made.notes), stacklevel=4)
+            warn(Unsimulated(self.path, made.notes))
         return made
 
     def _bodies(self, made: Mechanism, tree: dict[str, Placed], base: str) -> dict[str, Part]:
@@ -220,6 +258,8 @@ class _Robot:
                 parts[name] = made.ground
                 continue
             found = lump(members)
+            for member in members:
+                self._check_inertial(member.link, len(members) == 1)
             self._check_lump(name, found, head)
             with self._at("link", name):
                 parts[name] = self._body(made, name, found, head)
@@ -257,15 +297,16 @@ class _Robot:
         name = _free(made, joint.name, "joint")
         where = {"at": place.pose[:3, 3]}
         damping, _ = _dynamics(joint)
+        damper = f"{name} damping"
         with self._at("joint", joint.name):
             if joint.type in TURNING:
                 held = made.revolute(name, first, second, **where, axis=place.axis)
                 if damping > 0:
-                    made.torsion(held, damping=damping, name=f"{name} damping")
+                    made.torsion(held, damping=damping, name=_free(made, damper, "force"))
             elif joint.type == "prismatic":
                 held = made.prismatic(name, first, second, **where, axis=place.axis)
                 if damping > 0:
-                    made.push(held, damping=damping, name=f"{name} damping")
+                    made.push(held, damping=damping, name=_free(made, damper, "force"))
             else:
                 made.planar(name, first, second, **where, normal=place.axis)
 
@@ -332,6 +373,7 @@ def _parsed(path: Path, root: Any) -> Any:
         from lxml import etree
     except ImportError as error:
         raise missing("yourdfpy") from error
+    etree.cleanup_namespaces(root)
     content = BytesIO(etree.tostring(root))
     try:
         made = yourdfpy.URDF.load(content, build_scene_graph=False, load_meshes=False)
@@ -349,7 +391,7 @@ def _dynamics(joint: Any) -> tuple[float, float]:
 
 def _free(made: Mechanism, name: str, word: str) -> str:
     """A name that is free: links and joints of a URDF may have the same."""
-    taken = {"ground", *made.parts, *made.joints, *made.forces}
+    taken = {"ground", *made.parts, *made.joints, *made.forces, *made.counters}
     return name if name not in taken else f"{name} {word}"
 
 

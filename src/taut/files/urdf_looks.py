@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from taut.errors import TautError
+from taut.errors import InputError, TautError
 from taut.files.urdf_tree import Placed
 from taut.model.mechanism import Mechanism
 from taut.model.mechanism.meshes import Mesh, read_mesh
@@ -48,6 +48,7 @@ class Painter:
         self.packages = {name: Path(folder).resolve() for name, folder in packages.items()}
         self.materials = {material.name: material for material in materials}
         self.notes: list[str] = []
+        self._plain: set[str] = set()  # materials that are not there
         self._meshes: dict[str, Mesh | None] = {}
 
     def paint(self, made: Mechanism, part: Part, place: Placed) -> None:
@@ -76,6 +77,8 @@ class Painter:
             mesh = self._mesh(geometry.mesh.filename)
             if mesh is not None:
                 scale = 1.0 if geometry.mesh.scale is None else geometry.mesh.scale
+                if not np.all(scale):
+                    raise InputError(f"the scale of the mesh {geometry.mesh.filename} is zero")
                 made.look(part, "mesh", mesh=mesh.scaled(scale), colour=colour, **where)
 
     def _colour(self, material: Any) -> Any:
@@ -84,8 +87,16 @@ class Painter:
             return None
         found = material if material.color is not None else self.materials.get(material.name)
         if found is None or found.color is None:
+            if found is None and material.name and material.name not in self._plain:
+                self._plain.add(material.name)
+                self.notes.append(f"the material {material.name} is not in the file")
             return None
-        return tuple(float(x) for x in np.clip(found.color.rgba[:3], 0.0, 1.0))
+        shades = np.asarray(found.color.rgba[:3], dtype=float)
+        if shades.min() < 0 or shades.max() > 1:
+            told = " ".join(f"{x:g}" for x in shades)
+            self.notes.append(f"the colour {told} is not shown: it is not between 0 and 1")
+            return None
+        return tuple(map(float, shades))
 
     def _mesh(self, name: str) -> Mesh | None:
         """A mesh, read once; None, and a note, if it cannot be drawn."""

@@ -30,6 +30,7 @@ import numpy as np
 from taut.errors import InputError, UnknownName
 from taut.lie import SO3
 from taut.model.mechanism.joints import triad
+from taut.model.mechanism.parts import direction
 
 COUNTS = {"revolute": (1, 1), "continuous": (1, 1), "prismatic": (1, 1), "planar": (3, 3),
           "floating": (7, 6), "fixed": (0, 0)}  # fmt: skip
@@ -128,7 +129,7 @@ def _next(parent: Placed, joint: Any, links: Any, positions: Any, velocities: An
 def unit(axis: Any) -> np.ndarray:
     """A direction of length one; the first axis where none is given."""
     found = np.array([1.0, 0.0, 0.0] if axis is None else axis, dtype=float)
-    return found / (float(np.linalg.norm(found)) or 1.0)
+    return direction("an axis", found) if found.any() else found
 
 
 def moved(
@@ -167,7 +168,7 @@ def _numbers(what: str, given: Any, many: int, rest: list[float]) -> np.ndarray:
         return np.array(rest)
     try:
         found = np.array(given, dtype=float).reshape(-1)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = np.zeros(0)
     if many == 0 or len(found) != many or not np.isfinite(found).all():
         raise InputError(

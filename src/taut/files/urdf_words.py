@@ -11,7 +11,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from taut.files.xml import refuse
+from taut.errors import FileError
+from taut.files.xml import BY_XACRO, XACRO, refuse
 
 TEXT, NUMBER, SCALE = "text", 1, "scale"
 VECTOR, COLOUR = 3, 4
@@ -23,7 +24,7 @@ _MOMENTS = {name: (NUMBER, True) for name in ("ixx", "iyy", "izz")}
 _PRODUCTS = {name: (NUMBER, False) for name in ("ixy", "ixz", "iyz")}
 # element → (attributes, elements in it that are used, those of them that must be there)
 WORDS: dict[str, tuple[dict[str, tuple[Any, bool]], tuple[str, ...], tuple[str, ...]]] = {
-    "robot": (_NAME | {"version": (TEXT, False)}, ("link", "joint", "material"), ("link",)),
+    "robot": (_MAYBE | {"version": (TEXT, False)}, ("link", "joint", "material"), ("link",)),
     "link": (_NAME, ("inertial", "visual"), ()),
     "inertial": ({}, ("origin", "mass", "inertia"), ("mass", "inertia")),
     "origin": (_ORIGIN, (), ()),
@@ -53,6 +54,7 @@ WORDS: dict[str, tuple[dict[str, tuple[Any, bool]], tuple[str, ...], tuple[str, 
     ),
 }
 MANY = {("robot", "link"), ("robot", "joint"), ("robot", "material"), ("link", "visual")}
+LOOKS = {"visual", "material"}  # without which a robot moves all the same
 # What is known and not simulated, and what that means.
 UNUSED = {
     "limit": "joints do not stop, and their speed and effort have no bounds",
@@ -61,6 +63,7 @@ UNUSED = {
     "transmission": "there are no motors",
     "collision": "parts pass through each other",
     "texture": "surfaces are drawn plain",
+    "friction": "joints move without it",
     "gazebo": "it is meant for another program",
     "sensor": "nothing is measured by it",
 }
@@ -78,17 +81,27 @@ class Reader:
     ----------
     found : dict
         What was taken out: a word → the things that had it.
+    left : list of str
+        What else is left out, in sentences.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.found: dict[str, list[str]] = {}
+        self.left: list[str] = []
 
     def check(self, root: Any) -> None:
         """Check a whole file."""
+        _without_namespace(root)
+        for element in root.iter():
+            if isinstance(element.tag, str) and "xacro" in (element.prefix, _space(element.tag)):
+                refuse(self.path, element.sourceline, XACRO,
+                       received=f"<xacro:{_short(element.tag)}>", remedy=BY_XACRO)  # fmt: skip
         if root.tag != "robot":
             refuse(self.path, root.sourceline, "this is no URDF", expected="a <robot>",
                    received=f"a <{_short(root.tag)}>")  # fmt: skip
+        if not root.get("name", "").strip():
+            root.set("name", "robot")  # nothing depends on it
         self._element(root, "the robot")
 
     def _element(self, element: Any, owner: str) -> None:
@@ -97,11 +110,10 @@ class Reader:
             owner = f"{element.tag} {element.get('name', '')!r}"
         self._attributes(element, attributes, owner)
         for child in list(element):
-            if isinstance(child.tag, str) and child.tag in inside:
+            if isinstance(child.tag, str) and child.tag in LOOKS.intersection(inside):
+                self._look(element, child, owner)
+            elif isinstance(child.tag, str) and child.tag in inside:
                 self._element(child, owner)
-                if child.tag == "visual" and not len(child.find("geometry")):
-                    self.note("visual without a shape", owner)
-                    element.remove(child)
             else:
                 self._take_out(element, child, owner)
         tags = [child.tag for child in element]
@@ -111,12 +123,21 @@ class Reader:
         for word in {x for x in tags if tags.count(x) > 1 and (element.tag, x) not in MANY}:
             self._refuse(element, f"{owner} has {tags.count(word)} <{word}> in its <{element.tag}>")
 
+    def _look(self, element: Any, child: Any, owner: str) -> None:
+        """What is only drawn: if it cannot be read, it is left out and noted."""
+        try:
+            self._element(child, owner)
+            shapes = [len(x) for x in child.findall("geometry")]
+            if child.tag == "visual" and shapes != [1]:
+                self._refuse(child, f"the <geometry> of {owner} has {sum(shapes)} shapes")
+        except FileError as error:
+            what = error.what.removeprefix(f"{self.path}, ")
+            word = "look" if child.tag == "visual" else "material"
+            self.left.append(f"a {word} of {owner} is left out: {what}")
+            element.remove(child)
+
     def _take_out(self, element: Any, child: Any, owner: str) -> None:
         word = child.tag if isinstance(child.tag, str) else str(child)
-        if "xacro" in word or (child.prefix or "") == "xacro":
-            refuse(self.path, child.sourceline, "this is a xacro file, not yet a URDF",
-                   received=f"<xacro:{_short(word)}>",
-                   remedy="xacro model.xacro > model.urdf, with the program xacro")  # fmt: skip
         if not isinstance(child.tag, str):
             self._refuse(child, f"{owner} has an entity in it", expected="elements only")
         self.note(_short(word), owner)
@@ -157,6 +178,7 @@ class Reader:
             self._refuse(
                 element, f"{name} of the <{element.tag}> of {owner} cannot be read",
                 expected=many.get(kind, f"{kind} finite numbers"), received=repr(text)[:80],
+                remedy=BY_XACRO if "${" in text else None,
             )  # fmt: skip
 
     def _refuse(self, element: Any, what: str, **words: Any) -> None:
@@ -167,7 +189,19 @@ class Reader:
         return [
             f"<{word}>{_listed(names)} is not simulated: {UNUSED.get(word, 'it is not known')}"
             for word, names in self.found.items()
-        ]
+        ] + self.left
+
+
+def _without_namespace(root: Any) -> None:
+    """Elements of the namespace of the root by their short names."""
+    own = _space(root.tag)
+    for element in root.iter() if own else ():
+        if isinstance(element.tag, str) and _space(element.tag) == own:
+            element.tag = _short(element.tag)
+
+
+def _space(tag: str) -> str:
+    return tag.partition("}")[0].lstrip("{") if tag.startswith("{") else ""
 
 
 def _listed(names: list[str]) -> str:

@@ -31,7 +31,6 @@ from taut.files.schema import (
 from taut.march.events import watched
 from taut.model import Drawing, Flow, Mechanism, System
 from taut.model.mechanism.looks import hexadecimal
-from taut.model.mechanism.shapes import NUMBER
 from taut.model.symbols import momenta, velocities
 
 BY_NAME = 12  # coordinates up to which starts say their names
@@ -93,7 +92,7 @@ def _gravity(gravity: np.ndarray | None) -> str:
 
 
 def _told(mechanism: Mechanism) -> Iterator[str]:
-    made = [name for name, part in mechanism.parts.items() if part.shape is not NUMBER]
+    made = list(mechanism.parts)
     made += [*mechanism.beams, *mechanism.joints, *mechanism.forces]
     own = {x for beam in mechanism.beams.values() for x in beam.made}  # which it makes by itself
     made = [name for name in made if name not in own]

@@ -6,12 +6,15 @@ files or grow to any size; formats that robots are described in do without.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, NoReturn
 
 from taut.errors import FileError
 
 LARGEST = 16_000_000  # bytes
+XACRO = "this is a xacro file, not yet a URDF"
+BY_XACRO = "xacro model.xacro > model.urdf, with the program xacro"
 
 
 def read_xml(path: Path, largest: int = LARGEST) -> Any:
@@ -31,7 +34,18 @@ def read_xml(path: Path, largest: int = LARGEST) -> Any:
     except (etree.XMLSyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None) or 1
         said = getattr(error, "msg", None) or str(error)
-        raise located(path, line, f"this is no XML: {said}") from error
+        raise _unread(path, line, said, content) from error
+
+
+def _unread(path: Path, line: int, said: str, content: bytes) -> FileError:
+    """What is wrong with a file that the parser refuses."""
+    if version := re.match(r"Unsupported version '([^']*)'", said):
+        return located(path, line, f"XML of version {version[1][:20]} cannot be read",
+                       expected='<?xml version="1.0"?>')  # fmt: skip
+    if "xacro" in said:
+        return located(path, line, XACRO, received=said, remedy=BY_XACRO)
+    kind = "this XML cannot be read" if content.lstrip().startswith(b"<") else "this is no XML"
+    return located(path, line, f"{kind}: {said}")
 
 
 def _lxml() -> Any:

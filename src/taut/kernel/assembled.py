@@ -23,7 +23,7 @@ import numpy as np
 
 from taut.kernel import guesses
 from taut.kernel.contributions import Bank, Contribution, LocalVectors, Places
-from taut.kernel.fused import HEAD
+from taut.kernel.fused import HEAD, window_of
 from taut.kernel.groups import Kind, group_types
 from taut.kernel.loop_code import loop_code
 from taut.kernel.machine import Machine, Stage
@@ -118,6 +118,7 @@ class AssembledProgram:
 def assemble(system: System, method: Method, *, keep: list[int], chart=None) -> AssembledProgram:
     """Run the program on abstract vectors and lay out its stages."""
     step = AbstractStep(system, locals_of(system, method.invariants_of(system)))
+    step.window = window_of(method, step)
     method.program(cast(Step, step))
     plans = Planner(step).plan()
     with ThreadPoolExecutor(1) as pool:
@@ -233,7 +234,7 @@ class Layout(Bank):
             else:
                 stages += self._assign_stages(plan)
         before = len(stages)
-        stages += self._monitor_stages()
+        stages += self._monitor_stages(substeps[-1])
         remembers = len(step.remembered)
         machine = Machine(
             n=self.n,
@@ -384,8 +385,12 @@ class Layout(Bank):
                 return name
         return None
 
-    def _monitor_stages(self) -> list[Stage]:
-        """g, hidden, energy (and power) at the new state."""
+    def _monitor_stages(self, last: float) -> list[Stage]:
+        """g, hidden, energy (and power) at the new state.
+
+        Power as the step has it that ends there, and as the next one has it, and whether something
+        jumps or bends in them.  The step is `last` times as short as it should be.
+        """
         step = AbstractStep(self.system, self.step.locals)
         step.placeholders = self.step.placeholders
         if (summed := self._summed()) is not None:
@@ -394,6 +399,7 @@ class Layout(Bank):
             self.place(name, "q")
         q, p, v = (SX.sym(name) for name in ("q_end", "p_end", "v1"))
         t = step.t1 = self.step.t1
+        step.window = None
         stages = []
         targets = [
             ("g_end", "largest", step.g(q, t)),
@@ -401,28 +407,36 @@ class Layout(Bank):
         ]
         targets.append(("energy_end", "1", step._call("energy", t, q=q, v=v, p=p)))
         if not self.system.conservative:
-            lam = {}
-            if self.system.rheonomic:  # what moves a constraint does work by its multiplier
-                stages.append(self._accelerations(step, q, v, p, t))
-                lam = {"lam": SX.sym("lam_end")}
-            power = step._call("power", t, q=q, v=v, p=p, **lam)
-            targets.append(("power_end", "1", power))
+            span, switched = self.step.h / last, any(x.switched for x in step.locals)
+            windows = [(t - span, t), (t, t + span)] if switched else [None]
+            for name, step.window in zip(("power_end", "power_after"), windows, strict=False):
+                lam = {}
+                if self.system.rheonomic:  # what moves a constraint does work by its multiplier
+                    stages.append(self._accelerations(step, q, v, p, t, name))
+                    lam = {"lam": SX.sym(f"{name} lam")}
+                targets.append((name, "1", step._call("power", t, q=q, v=v, p=p, **lam)))
+            if switched:
+                step.window = (t - span, t + span)
+                targets.append(("jumps_end", "1", step._call("jumps", t, q=q, v=v, p=p)))
         if self.system.c == 0:
             targets = [x for x in targets if x[1] != "largest"]
         stages += self._assign_stages(AssignPlan(targets))
+        if "power_end" in self.bank:
+            self.bank.setdefault("power_after", self.bank["power_end"])
         return stages
 
-    def _accelerations(self, step: AbstractStep, q: SX, v: SX, p: SX, t: SX) -> Stage:
+    def _accelerations(self, step: AbstractStep, q: SX, v: SX, p: SX, t: SX, name: str) -> Stage:
         """Solves the index-1 equations for the multipliers."""
-        a, r, lam = (SX.sym(name) for name in ("a_end", "r_end", "lam_end"))
-        self.spaces |= {"a_end": "q", "r_end": "q", "lam_end": "c"}
+        names = [f"{name} {x}" for x in ("a", "r", "lam")]
+        a, r, lam = (SX.sym(x) for x in names)
+        self.spaces |= dict(zip(names, ("q", "q", "c"), strict=True))
         push, force = step.push(q, t, lam), step.force(q, v, p, t)
         rate = step.rate(q, v, p, a, r, t)
         bend = step.hidden_rate(q, v, a, t)
         if self.system.form == "lagrangian":
-            plan = SolvePlan([a, lam], [ca.substitute(rate, r, force - push), bend], a)
+            plan = SolvePlan([a, lam], [ca.substitute(rate, r, force - push), bend], [a])
         else:
-            plan = SolvePlan([r, a, lam], [r - force + push, rate, bend], a)
+            plan = SolvePlan([r, a, lam], [r - force + push, rate, bend], [a])
         return SolveStage(self, plan).built(0)[0]
 
 

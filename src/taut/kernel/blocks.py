@@ -108,7 +108,7 @@ def room(pattern: Pattern) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-@njit(nogil=True, cache=True, error_model="numpy", inline="always")
+@njit(nogil=True, error_model="numpy", inline="always")
 def _factor(block, pivot):
     """LU of a block with rows exchanged; diagonals become reciprocals.  False if it is singular."""
     for k in range(SIZE):

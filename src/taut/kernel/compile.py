@@ -16,6 +16,7 @@ import numpy as np
 from taut.errors import InputError
 from taut.kernel.emit import lean
 from taut.kernel.evaluate import Mechanics
+from taut.kernel.forks import freed
 from taut.kernel.fused import FusedProgram, accelerations, fuse
 from taut.kernel.native import Native, compiled
 from taut.kernel.operators import Operators, locals_of, translated
@@ -139,7 +140,7 @@ class Workshop:
         self.mechanics = Mechanics(system)
         self._steps: dict[tuple, CompiledStep] = {}
         self._asked: Counter[tuple] = Counter()
-        self._making = threading.RLock()
+        self._making = freed(threading.RLock())
         self._maps: dict[Any, Any] = {}
 
     @property
@@ -150,9 +151,7 @@ class Workshop:
     def unrolled(self, method: Method) -> bool:
         """Whether steps of this method are unrolled into one kernel."""
         key = ("unrolled", method.key, FUSED_LIMIT, STAGED_LIMIT)  # asked for at every turn
-        if key not in self._maps:
-            self._maps[key] = self._is_short(method)
-        return self._maps[key]
+        return self.remembered(key, lambda: self._is_short(method))
 
     def _is_short(self, method: Method) -> bool:
         if method.depth == 1 and len(method.substeps) == 1:
@@ -203,10 +202,7 @@ class Workshop:
 
         If it is `pulled`, coordinates feel each other through forces.
         """
-        key = ("elimination", pulled)
-        if key not in self._maps:
-            self._maps[key] = self._eliminated(pulled)
-        return self._maps[key]
+        return self.remembered(("elimination", pulled), lambda: self._eliminated(pulled))
 
     def _eliminated(self, pulled: bool) -> int:
         ops = Operators(self.system)
@@ -296,7 +292,7 @@ class Workshop:
             chart,
             program,
             program,
-            threading.Lock(),
+            freed(threading.Lock()),
         )
 
     def program(
@@ -304,53 +300,56 @@ class Workshop:
     ) -> FusedProgram:
         """The fused program itself, whatever the size: of the step, and for diagnostics."""
         key = ("program", method.key, keep, chart, thorough)
-        if key not in self._maps:
-            self._maps[key] = fuse(
-                self.system, method, keep=list(keep), chart=chart, thorough=thorough
-            )
-        return self._maps[key]
+        given = {"keep": list(keep), "chart": chart, "thorough": thorough}
+        return self.remembered(key, lambda: fuse(self.system, method, **given))
 
     def observed(self) -> CompiledMap:
         """(q, v, p, t, parameters) → g, G v + ∂g/∂t and the energy, as a step monitors them."""
-        if "observed" not in self._maps:
+
+        def make() -> CompiledMap:
             ops = Operators(self.system)
             q, v, p = (SX.sym(name, ops.n) for name in "qvp")
             t = SX.sym("t")
             found = [ops.g(q, t), ops.hidden(q, v, t), ops.energy(q, v, p, t)]
             function = ca.Function("seen", [q, v, p, t, ops.par], [ca.densify(ca.vertcat(*found))])
-            self._maps["observed"] = CompiledMap(lean(function))
-        return self._maps["observed"]
+            return CompiledMap(lean(function))
+
+        return self.remembered("observed", make)
 
     def expressions(self, given: tuple) -> CompiledMap:
         """(q, v, p, t, parameters) → expressions in the system's symbols, compiled."""
-        key = ("expressions", given)
-        if key not in self._maps:
+
+        def make() -> CompiledMap:
             ops = Operators(self.system)
             q, v, p = (SX.sym(name, ops.n) for name in "qvp")
             t = SX.sym("t")
             found = ca.vertcat(*translated(self.system, list(given), q, v, p, t, ops.par))
             function = ca.Function("found", [q, v, p, t, ops.par], [ca.densify(found)])
-            self._maps[key] = CompiledMap(lean(function))
-        return self._maps[key]
+            return CompiledMap(lean(function))
 
-    def remembered(self, key: str, make: Callable[[], CompiledMap]) -> CompiledMap:
-        """A map that is made on first use."""
+        return self.remembered(("expressions", given), make)
+
+    def remembered(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What is made on first use.
+
+        Of two threads that make it both get what the first one has put there: the other would end
+        with its maker, and its address with it.
+        """
         if key not in self._maps:
-            self._maps[key] = make()
+            self._maps.setdefault(key, make())
         return self._maps[key]
 
     def multipliers(self, keep: tuple[int, ...]) -> CompiledMap:
         """(q, v, p, t, parameters) → λ of the kept constraints, compiled."""
-        key = ("multipliers", keep)
-        if key not in self._maps:
+
+        def make() -> CompiledMap:
             ops = Operators(self.system, list(keep))
             q, v, p = (SX.sym(name, ops.n) for name in "qvp")
             t = SX.sym("t")
             _, lam = accelerations(ops, q, v, p, t)
-            self._maps[key] = CompiledMap(
-                ca.Function("lam", [q, v, p, t, ops.par], [ca.densify(lam)])
-            )
-        return self._maps[key]
+            return CompiledMap(ca.Function("lam", [q, v, p, t, ops.par], [ca.densify(lam)]))
+
+        return self.remembered(("multipliers", keep), make)
 
 
 class CompiledMap:

@@ -351,9 +351,11 @@ class Bank:
                 value = ca.vertcat(SX(0, 1), *(every[i] if i >= 0 else nothing for i in where))
             given[name] = value
         time = self.scaled(placeholder.time, vectors)
+        window = self.scaled(placeholder.window, vectors)
         constants = vectors.constants(len(local.term.constants), number)
         parameters = vectors.parameters(len(self.system.parameters))
-        return local.function(placeholder.operator)(*given.values(), time, parameters, constants)
+        function = local.function(placeholder.operator)
+        return function(*given.values(), time, parameters, constants, window)
 
     def _open(self, expression: SX) -> SX:
         """Arguments in terms of vectors of the bank: sums of the solve under way written out."""

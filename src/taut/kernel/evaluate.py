@@ -8,6 +8,8 @@ run, and for the quantities that are computed from stored states.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,9 +17,12 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
+from taut import portable
 from taut.kernel.operators import ARGUMENTS, SPACES, Local, Operators
+from taut.kernel.singular import least_squares, svd
 from taut.model.symbols import free_symbols
 from taut.model.system import System
+from taut.portable import product
 
 if TYPE_CHECKING:  # SciPy is loaded when a large system needs it: it takes a quarter of a second
     from scipy import sparse
@@ -40,6 +45,15 @@ class Mechanics:
         self.form = system.form
         self.locals = [Local(term, tuple(system.parameters)) for term in system.terms]
         self._functions: dict[tuple[int, str, str | None], AtPoints] = {}
+        self.patterns: dict[Any, Any] = {}  # of sparse matrices that were factorised
+
+    window: tuple[float, float] | None = None  # of a step; without it, no time
+
+    def during(self, begin: float, end: float) -> Mechanics:
+        """The same with what jumps in time in the mean over a step."""
+        found = copy(self)
+        found.window = begin, end
+        return found
 
     @cached_property
     def _rows(self) -> list[np.ndarray]:
@@ -58,25 +72,7 @@ class Mechanics:
     @cached_property
     def constant_mass(self) -> bool:
         """Whether that matrix is the same in all states."""
-        for number, local in enumerate(self.locals):
-            if local.has("respond"):
-                names = list(local.arguments)
-                function = self._function(number, "respond", self.inertia).function
-                if any(
-                    function.sparsity_jac(names.index(x), 0).nnz() for x in ("q", "v", "p", "t")
-                ):
-                    return False
-        return True
-
-    def separable(self, par: np.ndarray) -> bool:
-        """Whether L = ½ vᵀM v − V(q, t), or H = ½ pᵀM⁻¹p + V(q, t), with a constant M."""
-        for local in self.locals:
-            if local.has("link"):
-                names, function = list(local.arguments), local.function("link")
-                if any(function.sparsity_jac(names.index(x), 0).nnz() for x in ("q", "t")):
-                    return False
-        rest = np.zeros(self.n)
-        return self.constant_mass and not np.any(self.apply("link", 0.0, par, q=rest, v=rest))
+        return not any(x.varies("respond", self.inertia, ("q", "v", "p", "t")) for x in self.locals)
 
     @cached_property
     def involved(self) -> np.ndarray:
@@ -119,6 +115,13 @@ class Mechanics:
 
     def apply(self, operator: str, t, par: np.ndarray, **given: np.ndarray) -> np.ndarray:
         """Σ over terms; the vector that belongs to no term is not included (see `link` …)."""
+        return self._added(operator, t, par, given, lambda x: x)
+
+    def sizes(self, operator: str, t, par: np.ndarray, **given: np.ndarray) -> np.ndarray:
+        """The same of the sizes of what the terms add."""
+        return self._added(operator, t, par, given, np.abs)
+
+    def _added(self, operator: str, t, par, given, taken: Callable) -> np.ndarray:
         lead = next(x.shape[:-1] for x in given.values())
         flat = {k: np.atleast_2d(x) for k, x in given.items()}
         count = next(len(x) for x in flat.values())
@@ -128,7 +131,7 @@ class Mechanics:
             if not local.has(operator):
                 continue
             part = self._mapped(self._function(number, operator), local, rows, flat, t, par, count)
-            _scatter(total, _places(local, rows, SPACES[operator]), part)
+            _scatter(total, _places(local, rows, SPACES[operator]), taken(part))
         return total.reshape(*lead, size)
 
     def _mapped(
@@ -147,7 +150,9 @@ class Mechanics:
         spread = np.empty((count, instances, par.shape[-1]))
         spread[:] = par[:, None] if par.ndim > 1 else par
         constants = local.term.values if count == 1 else np.tile(local.term.values, (count, 1))
-        more = times.reshape(points, 1), spread.reshape(points, -1), constants
+        times, window = times.reshape(points, 1), np.empty((points, 2))
+        window[:] = times if self.window is None else self.window
+        more = times, spread.reshape(points, -1), constants, window
         found = function([*args, *more], points)
         return found.reshape(count, instances, -1)
 
@@ -187,6 +192,17 @@ class Mechanics:
             i, j = _blocks(_places(local, rows, space), rows if by == "lam" else local.term.indices)
             _scatter(total.reshape(count, -1), i * total.shape[2] + j, blocks)
         return total
+
+    def parts(self, number: int, expressions: Sequence[Any], t, par, **given) -> np.ndarray:
+        """Parts of the expressions of a term, for each of B states and each instance: (B, I, k)."""
+        local, key = self.locals[number], (number, str(tuple(expressions)), None)
+        if key not in self._functions:
+            value = ca.densify(local.written(expressions))
+            arguments = list(local.arguments.values())
+            self._functions[key] = AtPoints(ca.Function("parts", arguments, [value]))
+        count = len(next(iter(given.values())))
+        function, rows = self._functions[key], self._rows[number]
+        return self._mapped(function, local, rows, given, t, par, count)
 
     def _function(self, number: int, operator: str, by: str | None = None) -> AtPoints:
         """A term's operator, or the vec of its derivative."""
@@ -241,7 +257,7 @@ class Mechanics:
         """L_vv, or the inverse of H_pp, as a dense matrix."""
         if self.form == "lagrangian":
             return -self.derivatives("respond", "a", t, par, q=q[None], v=v[None])[0]
-        return np.linalg.inv(-self.derivatives("respond", "r", t, par, q=q[None], p=p[None])[0])
+        return portable.inverse(-self.derivatives("respond", "r", t, par, q=q[None], p=p[None])[0])
 
     def g(self, q, t, par) -> np.ndarray:
         """Constraints g(q, t)."""
@@ -283,8 +299,12 @@ class Mechanics:
         return self.apply("hidden", t, par, q=q, v=v)
 
     def energy(self, q, v, p, t, par) -> np.ndarray:
-        """Energy v·L_v − L, or H."""
+        """Energy v·L_v − L, or H, without the potential of what depends on time."""
         return self.apply("energy", t, par, q=q, v=v, p=p)[..., 0]
+
+    def whole(self, q, v, p, t, par) -> np.ndarray:
+        """Energy v·L_v − L, or H."""
+        return self.apply("whole", t, par, q=q, v=v, p=p)[..., 0]
 
     def push(self, q, t, multipliers, par) -> np.ndarray:
         """Gᵀλ."""
@@ -312,15 +332,15 @@ class Mechanics:
         if self.c == 0:
             return free, np.zeros((len(q), 0))
         bend = self.apply("hidden_rate", t, par, q=q, v=v, a=np.zeros_like(q))
-        schur = g @ response
+        schur = product(g, response)
         size = np.sqrt(np.abs(np.diagonal(schur, axis1=1, axis2=2)))
         scale = 1.0 / np.where(size > 0.0, size, 1.0)  # masses may differ by any factor
-        right = scale * ((g @ free[..., None])[..., 0] + bend)
+        right = scale * (product(g, free[..., None])[..., 0] + bend)
         found, rank = _least_squares(scale[:, :, None] * schur * scale[:, None, :], right)
         multipliers = scale * found
         for i in np.flatnonzero((rank < self.c) & np.all(np.isfinite(multipliers), axis=1)):
-            multipliers[i] = np.linalg.lstsq(g[i].T, g[i].T @ multipliers[i], rcond=1e-12)[0]
-        return free - (response @ multipliers[..., None])[..., 0], multipliers
+            multipliers[i] = least_squares(g[i].T, product(g[i].T, multipliers[i]), 1e-12)
+        return free - product(response, multipliers[..., None])[..., 0], multipliers
 
     def multipliers(self, q, v, p, t, par, keep: tuple[int, ...]) -> np.ndarray:
         """λ at many states of a system that is not large, if the rows `keep` of G are independent.
@@ -332,16 +352,20 @@ class Mechanics:
         free, g, response = self._unconstrained(q, v, p, t, par)
         bend = self.apply("hidden_rate", t, par, q=q, v=v, a=np.zeros_like(q))
         own = g[:, kept]
-        right = (own @ free[..., None])[..., 0] + bend[:, kept]
-        found = np.linalg.solve(own @ response[:, :, kept], right[..., None])
+        right = product(own, free[..., None])[..., 0] + bend[:, kept]
+        found = portable.solve(product(own, response[:, :, kept]), right[..., None])
         if len(kept) < self.c:
             dropped = sorted(set(range(self.c)) - set(kept))
             turned = np.swapaxes(own, 1, 2)
             spread = np.zeros((len(q), self.c, len(kept)))
             spread[:, kept, np.arange(len(kept))] = 1.0
-            shares = np.linalg.solve(own @ turned, own @ np.swapaxes(g[:, dropped], 1, 2))
+            shares = portable.solve(
+                product(own, turned), product(own, np.swapaxes(g[:, dropped], 1, 2))
+            )
             spread[:, dropped] = np.swapaxes(shares, 1, 2)
-            found = spread @ np.linalg.solve(np.swapaxes(spread, 1, 2) @ spread, found)
+            found = product(
+                spread, portable.solve(product(np.swapaxes(spread, 1, 2), spread), found)
+            )
         return found[..., 0]
 
     def _sparse_accelerations(self, q, v, p, t, par) -> tuple[np.ndarray, np.ndarray]:
@@ -375,21 +399,21 @@ class Mechanics:
         turned = np.swapaxes(g, 1, 2)
         if self.form == "lagrangian":
             mass = -self.derivatives("respond", "a", t, par, q=q, v=v)
-            both = np.linalg.solve(mass, np.concatenate([(force + drift)[..., None], turned], 2))
+            both = portable.solve(mass, np.concatenate([(force + drift)[..., None], turned], 2))
             return both[..., 0], g, both[..., 1:]
         inverse = -self.derivatives("respond", "r", t, par, q=q, p=p)
-        return (inverse @ force[..., None])[..., 0] - drift, g, inverse @ turned
+        return product(inverse, force[..., None])[..., 0] - drift, g, product(inverse, turned)
 
 
 def _least_squares(matrix: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The solutions of least norm of many square systems, and their ranks."""
     known = np.all(np.isfinite(matrix), axis=(1, 2)) & np.all(np.isfinite(right), axis=1)
     right = np.where(known[:, None], right, np.nan)  # states that were never reached
-    u, s, vt = np.linalg.svd(np.where(known[:, None, None], matrix, 0.0))
+    u, s, vt = svd(np.where(known[:, None, None], matrix, 0.0))
     large = s > 1e-12 * s.max(axis=1, keepdims=True)
-    along = (np.swapaxes(u, 1, 2) @ right[..., None])[..., 0]
+    along = product(np.swapaxes(u, 1, 2), right[..., None])[..., 0]
     along = np.where(large, along / np.where(large, s, 1.0), 0.0)
-    return (np.swapaxes(vt, 1, 2) @ along[..., None])[..., 0], large.sum(axis=1)
+    return product(np.swapaxes(vt, 1, 2), along[..., None])[..., 0], large.sum(axis=1)
 
 
 @dataclass(frozen=True)
@@ -548,7 +572,7 @@ def dense(matrix: Any) -> np.ndarray:
 def solve(matrix: Any, right: np.ndarray) -> np.ndarray:
     """matrix⁻¹ right, dense for small systems and sparse for large ones."""
     if matrix.shape[0] <= LARGE or isinstance(matrix, np.ndarray):
-        return np.linalg.solve(dense(matrix), right)
+        return portable.solve(dense(matrix), right)
     from scipy.sparse import csc_matrix
     from scipy.sparse.linalg import splu
 

@@ -18,6 +18,7 @@ follows the vectors that it remembers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
@@ -64,6 +65,8 @@ class FusedProgram:
     tangent: SX
     ends: dict[str, SX]
     monitors: SX
+    span: SX  # of a whole step, where monitors need it
+    switched: bool  # whether something jumps in time
     condition: SX
     guesses: AtPoints
     conservative: bool
@@ -184,6 +187,7 @@ class FusedStep:
         self.q, self.p, self.v = SX.sym("q", n), SX.sym("p", n), SX.sym("v", n)
         self.carry, self.move = SX.sym("cq", n), SX.sym("move", n)
         self.t, self.t1, self.h = SX.sym("t"), SX.sym("t1"), SX.sym("h")
+        self.span = SX.sym("span")  # of a whole step
         self.floor = SX.sym("floor", n)
         self.chart = chart
         self.guesses: list[tuple[SX, SX]] = []
@@ -223,12 +227,12 @@ class FusedStep:
         n = self.operators.n
         return self.tables.setdefault(name, SX.sym(name, n, n if cols == "q" else 1))
 
-    def solve(self, *pairs: tuple[SX, SX], watch: SX) -> None:
+    def solve(self, *pairs: tuple[SX, SX], watch: SX, each: Sequence[SX] = ()) -> None:
         unknowns = ca.vertcat(*(u for u, _ in pairs))
         own = [ca.depends_on(residual, unknowns) for _, residual in self.drags]
         mine = [x for x, is_own in zip(self.drags, own, strict=True) if is_own]
         self.drags = [x for x, is_own in zip(self.drags, own, strict=True) if not is_own]
-        self.tasks.append(Solve([*pairs, *mine], watch))
+        self.tasks.append(Solve([*pairs, *mine], watch, ca.vertcat(*(each or [watch]))))
 
     def force(self, q: SX, v: SX, p: SX, t: SX) -> SX:
         """F(q, v, p, t), with unknowns of their own for the sizes of what is like a damper.
@@ -336,7 +340,9 @@ def fuse(
     """Run the method's program on the system and eliminate what can be eliminated."""
     operators = Operators(system, keep, method.invariants_of(system))
     step = FusedStep(system, operators, chart, len(method.substeps))
+    operators.window = window_of(method, step)
     method.program(cast(Step, step))
+    operators.window = None
     _check(step, method)
     solved = _Solved(step)
     back = 0 if len(method.substeps) > 1 else 1 if method.pace is not None else 2
@@ -347,7 +353,7 @@ def fuse(
             continue
         solves = task.solves if isinstance(task, Joint) else [task]
         try:
-            left = [solved.reduced(one.pairs, one.watch) for one in solves]
+            left = [solved.reduced(one.pairs, one.watch, one.each) for one in solves]
             pieces = [Piece(*found) for found in left if found is not None]
             if isinstance(task, Joint):
                 nodes.append(joint_of(step, len(nodes), task, pieces, solved, back, thorough))
@@ -383,6 +389,8 @@ def fuse(
         tangent=end.tangent,
         ends=result,
         monitors=_monitors(system, step, *result.values()),
+        span=step.span,
+        switched=operators.switched,
         condition=SX(1) if chart is None else _condition(step, result["q"], step.t1),
         guesses=AtPoints(_guesses(step, nodes)),
         conservative=system.conservative,
@@ -395,6 +403,12 @@ def fuse(
         handed=end.handed,
         held=_held(step) if step.holding else None,
     )
+
+
+def window_of(method: Method, step: Any) -> tuple[SX, SX]:
+    """The time for which forces stand: what jumps in it is taken in the mean."""
+    half = 0.5 * step.h
+    return (step.t1 - half, step.t1 + half) if method.shared else (step.t, step.t1)
 
 
 def _held(step: FusedStep) -> AtPoints:
@@ -473,8 +487,8 @@ class _Solved:
         """`expression` with sums and eliminated unknowns written out."""
         return written_out(expression, [*self.known, *(self.step.sums if sums is None else sums)])
 
-    def reduced(self, pairs: list[tuple[SX, SX]], watch: SX) -> tuple[SX, SX, SX] | None:
-        """Eliminate what is affine; (unknowns, residual, watch) of what is left, or None."""
+    def reduced(self, pairs: list[tuple[SX, SX]], watch: SX, each: SX) -> tuple[SX, ...] | None:
+        """Eliminate what is affine; (unknowns, residual, watch, each) of what is left, or None."""
         own = self._own_sums(ca.vertcat(*(u for u, _ in pairs)))
         found = reduce([(u, written_out(r, own)) for u, r in pairs])
         if not found.left:
@@ -486,9 +500,10 @@ class _Solved:
         self.known += known
         own = [(s, straightened(written_out(e, [*own, *known]), z)) for s, e in own]
         residual = ca.vertcat(*(pairs[k][1] for k in found.left))
-        local = written_out(ca.vertcat(residual, watch), [*own, *known])
-        count = z.numel()
-        return z, local[:count], straightened(local[count:], z)
+        local = written_out(ca.vertcat(residual, watch, each), [*own, *known])
+        count, end = z.numel(), z.numel() + watch.numel()
+        shown = local[count:end], local[end:]
+        return z, local[:count], *(straightened(x, z) for x in shown)
 
     def _own_sums(self, unknowns: SX) -> list[tuple[SX, SX]]:
         """The sums that these unknowns change, directly or through one another."""
@@ -555,15 +570,29 @@ def _guesses(step: FusedStep, nodes: list[Newton | Choice | Polish]) -> ca.Funct
 
 
 def _monitors(system: System, step: FusedStep, q1: SX, p1: SX, v1: SX) -> SX:
-    """Max |g|, max |G v + g_t|, energy and power at the end of the step."""
+    """Max |g|, max |G v + g_t|, energy and power at the end of the step.
+
+    Power as the step has it that ends there, and as the next one has it, of the same length, and
+    whether something jumps or bends in them, so that they are not of one smooth function.
+    """
     ops, t1 = step.operators, step.t1
     # All constraints are watched, also those that were found to follow from the others.
     every = ops if ops.c == ops.all_c else Operators(system)
     watched = [every.g(q1, t1), every.hidden(q1, v1, t1)]
+    powers = [SX(0), SX(0), SX(0)]
+    if not system.conservative:
+        windows = [(t1 - step.span, t1), (t1, t1 + step.span)] if ops.switched else [None]
+        for k, window in enumerate(windows):
+            ops.window = window
+            powers[k:2] = [power(system, ops, q1, v1, p1, t1)] * (2 - k)
+        if ops.switched:
+            ops.window = (t1 - step.span, t1 + step.span)
+            powers[2] = ops.jumps(q1, v1, p1, t1)
+        ops.window = None
     return ca.vertcat(
         *(_largest(x) for x in ca.substitute(watched, [every.par], [ops.par])),
         ops.energy(q1, v1, p1, t1),
-        SX(0) if system.conservative else power(system, ops, q1, v1, p1, t1),
+        *powers,
     )
 
 

@@ -11,8 +11,13 @@ noise and tell κ.  In the steps that follow, one iteration is enough if what a 
 
     SAFETY κ r₁² ≤ ENOUGH,
 
-is below what rounding does to the largest coordinate, even if κ has grown by `SAFETY` since.  Where
-forces have kinks (`Max`, |x|) moves need not fall quadratically, and a second one is always made.
+is below what rounding does to the largest coordinate, even if κ has grown by `SAFETY` since.  κ is
+one number for errors of guesses that are alike, so it is learnt from polynomials through steps that
+were made, in trials: those of the first steps go through the method's own guess, which has other
+errors (at rest, where equations are nearly linear, it says next to nothing of κ).  The next trial
+tells whether the promise was kept: where κ r₁² is more than rounding with the new κ and the largest
+r₁ since, the steps that were ended by one iteration are counted as loose.  Where forces have kinks
+(`Max`, |x|) moves need not fall quadratically, and a second one is always made.
 
 All of this is part of the state, a few numbers (the `BOOKS`) before the values of each stage and
 sub-step, so that runs in parts are the same to the bit.
@@ -31,7 +36,10 @@ WARM, PERIOD = 8, 64  # steps before the first trial, and between trials
 SAFETY, ENOUGH = 100.0, 1e-10
 NOISE = 1e-9  # moves below this, in units of floors, say nothing about κ
 BETTER = 0.7  # a higher order must be better by this
-POSITION, ORDER, LEFT, KAPPA, FIRST_MOVE, SECOND_MOVE = range(BOOKS := 6)
+ROUNDED = (
+    1e-8  # round-off: of the floors, which are 1e−7 of a length or 1e8 of the noise of constraints
+)
+POSITION, ORDER, LEFT, KAPPA, FIRST_MOVE, SECOND_MOVE, SINGLE, LARGEST = range(BOOKS := 8)
 
 
 def room(size: int) -> int:
@@ -131,12 +139,20 @@ def sure(books):
 
 @within
 def learn(books):
-    """κ from the two moves of the step that was made, if there were two (else the second is −1)."""
+    """κ from the two moves of the step that was made, if there were two (else the second is −1).
+
+    Returns what the steps of one iteration since the last trial may have left, in units of floors.
+    """
     first, second = books[FIRST_MOVE], books[SECOND_MOVE]
-    if second >= 0.0 and first > 0.0:
-        kappa = max(second, NOISE) / (first * first)
-        if books[LEFT] <= 0 or kappa > books[KAPPA]:
-            books[KAPPA] = kappa
+    if second < 0.0 or first <= 0.0:
+        if first > 0.0:
+            books[SINGLE] += 1.0
+            books[LARGEST] = max(books[LARGEST], first)
+        return 0.0
+    kappa, trial = max(second, NOISE) / (first * first), books[LEFT] <= 0
+    if trial or (books[KAPPA] >= 0.0 and kappa > books[KAPPA]):
+        books[KAPPA] = kappa
+    return kappa * books[LARGEST] * books[LARGEST] if trial else 0.0
 
 
 @within

@@ -245,10 +245,10 @@ _KNOWN: dict[tuple, Sweeps] = {}
 
 def sweeps_of(scheme: Any, layout: Layout, medium: Medium) -> Sweeps:
     """Compiled sweeps, made once in a process for the same scheme, layout and medium."""
-    key = (repr(scheme), layout.key(), medium)
-    if key not in _KNOWN:
-        _KNOWN[key] = Sweeps(scheme, layout, medium)
-    return _KNOWN[key]
+    key = (repr(scheme), layout.key(), medium, lanes())
+    # Of two threads that make the same at a time both get what the first one has put there: the
+    # other would end with its maker, and its addresses with it.
+    return _KNOWN.get(key) or _KNOWN.setdefault(key, Sweeps(scheme, layout, medium))
 
 
 def sweeps(scheme: Any, layout: Layout, medium: Medium) -> list[Any]:

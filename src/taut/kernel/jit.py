@@ -3,21 +3,34 @@
 A function that Python can call comes with a wrapper which unpacks each array of its arguments; that
 takes most of Numba's time for a short function.  Functions that only other compiled ones call
 go without it: after an installation the first run of a large system is ready in half the time.
+
+What Numba has compiled it keeps beside taut's own files, or in the user's folder if it cannot write
+there; a folder of another name is looked at before anything is taken from it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from numba import njit
+from numba import config, njit
+from numba.core.ccallback import CFunc
 from numba.core.registry import CPUDispatcher
+from numba.core.sigutils import normalize_signature
+
+from taut.kernel.loop_cache import LoopCache
+from taut.kernel.vault import check_folder
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 # What divides by zero goes on with infinity, and is found to be of no use where results are judged.
 OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
 BARE: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
+if folder := getattr(config, "CACHE_DIR", ""):
+    check_folder(Path(folder), "NUMBA_CACHE_DIR")
 
 
 class Within(CPUDispatcher):
@@ -33,15 +46,36 @@ class Within(CPUDispatcher):
 
 def entry(function: Function) -> Function:
     """Compile a function that Python calls."""
-    return cast(Function, njit(**OPTIONS)(function))
+    return cast(Function, _made(function, {}))
 
 
 def within(function: Function) -> Function:
     """Compile a function that only other compiled functions call."""
-    made: Any = njit(**OPTIONS, **BARE)(function)
-    if isinstance(made, CPUDispatcher):  # with NUMBA_DISABLE_JIT it is the plain function
+    made = _made(function, BARE)
+    if isinstance(made, CPUDispatcher):
         made.__class__ = Within
     return cast(Function, made)
+
+
+def _made(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """With NUMBA_DISABLE_JIT it is the plain function."""
+    made: Any = njit(**OPTIONS, **options)(function)
+    if isinstance(made, CPUDispatcher):
+        vars(made)["_cache"].__class__ = LoopCache
+    return made
+
+
+def callback(signature: Any) -> Callable[[Callable[..., Any]], CFunc]:
+    """Compile a function that has an address, at once; as Numba's `cfunc`."""
+
+    def compiled(function: Callable[..., Any]) -> CFunc:
+        made = CFunc(function, normalize_signature(signature), locals={}, options={})
+        made.enable_caching()
+        vars(made)["_cache"].__class__ = LoopCache
+        made.compile()
+        return made
+
+    return compiled
 
 
 @within

@@ -14,7 +14,6 @@ import numpy as np
 from llvmlite import ir
 from numba import (
     carray,  # pyright: ignore[reportPrivateImportUsage]
-    cfunc,
     types,
 )
 from numba.extending import intrinsic
@@ -25,11 +24,14 @@ from taut.kernel.guesses import (
     BOOKS,
     DEPTH,
     FIRST_MOVE,
+    LARGEST,
     LEFT,
     ORDER,
     PERIOD,
     POSITION,
+    ROUNDED,
     SECOND_MOVE,
+    SINGLE,
     TRIAL,
     best_order,
     extrapolate,
@@ -37,12 +39,13 @@ from taut.kernel.guesses import (
     store,
     sure,
 )
-from taut.kernel.jit import copy, within
+from taut.kernel.jit import callback, copy, within
 from taut.kernel.newton_code import (
     BENT,
     FALLING,
     FIRST,
     LIMIT,
+    LOOSE,
     NEVER,
     NEXT,
     ROUNDOFF,
@@ -53,10 +56,11 @@ from taut.kernel.newtons import NOISE
 from taut.kernel.passes import Pass
 from taut.kernel.sparse import ONE, Pattern, factorise_after, substitute
 from taut.kernel.step_code import NOTES
+from taut.kernel.work import WORK, tell_work
 
 SOLVE, ASSIGN, SUM = 0, 1, 2
-# Of the floors, which are 1e−7 of a length or 1e8 of the noise of constraints: round-off.
-ROUNDED, NOISE_LIMIT = 1e-8, 1e-3
+NOISE_LIMIT = 1e-3  # of the floors
+FLOORED = 1e-7  # the floors, of a length
 # Near a singular configuration rounding does more, along what the constraints hardly hold: what
 # moves nothing by more than this (1e−10 of a length) and no longer falls is noise there.
 SINGULAR, PATIENCE = 1e-3, 3
@@ -64,22 +68,26 @@ SINGULAR, PATIENCE = 1e-3, 3
     N, STAGES, FIRST_STAGE, Q, RESULT, V, CQ, P, CP, Q1, V1, DQ, DP, TANGENT, G, HIDDEN,
     ENERGY, POWER, SCALARS, PAR, PARS, CONSERVATIVE, CONSTRAINED, P_END,
     MOVE, FLOOR, SUBSTEPS, SHARES, INHERITED, INHERITED_LENGTH, INHERITED_SLOT, PLACE,
-    SUMMED,
-) = range(HEADER := 33)  # fmt: skip
+    SUMMED, FOLLOWING, JUMPS,
+) = range(HEADER := 35)  # fmt: skip
 (
     KIND, PASSES, PASS_TABLE, BACK, BACK_TABLE, ZEROED, ZEROED_LENGTH, SIZE, BLOCKS, BLOCK_TABLE,
     LINEAR, IS_CURVED, IS_KINKED, MEMORY, SAVED, OUTER, START, COLUMN, DIAGONAL, MIRROR,
     ROW, RIGHT, MATRIX, LOST, BAD, MEASURE,
 ) = range(STAGE_LENGTH := 26)  # fmt: skip
+# After the measure of a stage come its largest move, and what is left where rounding does not
+# explain it.
+MOVED, LEFT_OVER = 1, 2
 PASS_LENGTH = 10
 _NOTE = {name: i for i, name in enumerate(NOTES)}
 MAX_G, MAX_HIDDEN, ENERGY0, ERROR_MIN, ERROR_MAX, ERROR_SUM = (
     _NOTE[k] for k in ("max_g", "max_hidden", "energy0", "error_min", "error_max", "error_sum")
 )
-ITERATIONS, MOST, WORK_DONE, POWER_NOW, GROSS, CHART, OK = (
-    _NOTE[k]
-    for k in ("iterations", "most_iterations", "work", "power", "gross_work", "chart", "ok")
+ITERATIONS, MOST, WORK_DONE, ERROR, CHART, OK = (
+    _NOTE[k] for k in ("iterations", "most_iterations", "work", "error", "chart", "ok")
 )
+LOOSE_STEPS, LEFT_MOST = _NOTE["loose"], _NOTE["left"]
+WORK_NOTES = tuple(_NOTE[k] for k in WORK)
 
 
 @dataclass
@@ -148,6 +156,7 @@ class Machine:
             MOVE: "move", FLOOR: "floor",
             Q1: "q_end", P_END: "p_end", V1: "v1", DQ: "dq", DP: "dp", TANGENT: "tangent",
             G: "g_end", HIDDEN: "hidden_end", ENERGY: "energy_end", POWER: "power_end",
+            FOLLOWING: "power_after", JUMPS: "jumps_end",
         }  # fmt: skip
         for key, name in names.items():
             head[key] = vectors.get(name, vectors["zero"])
@@ -286,12 +295,19 @@ def guess(ints, floats, state, stage, part):
 
 @within
 def remember(ints, floats, state, stage, part):
-    """Take what a step has found into a stage's memory of one of the sub-steps."""
+    """Take what a step has found into a stage's memory of one of the sub-steps.
+
+    Returns how many steps since the last trial turn out not to have converged to round-off, and
+    what they may have left, in units of floors.
+    """
     books = books_of(ints, state, stage, part)
     at = ints[stage + MEMORY] + part * remembered(ints, stage) + BOOKS
     position, first = int(books[POSITION]), ints[stage + BLOCK_TABLE]
-    learn(books)
+    count, lost = 0.0, learn(books)
     if books[LEFT] <= 0:
+        if lost > LOOSE * ROUNDED:
+            count = books[SINGLE]
+        books[SINGLE] = books[LARGEST] = 0.0
         block, n = ints[first], ints[first + 1]
         x = floats[block : block + n]
         books[ORDER] = best_order(x, state, at, n, position, vector(ints, floats, FLOOR))
@@ -304,6 +320,7 @@ def remember(ints, floats, state, stage, part):
         at += DEPTH * n
     books[POSITION] = (position + DEPTH - 1) % DEPTH
     forget(books)
+    return count, lost
 
 
 @within
@@ -344,7 +361,7 @@ def solve(ints, floats, tables, base, state, stage, part):
         if iteration == 0:
             bound = 0.0 if ints[stage + IS_CURVED] else FIRST
         # In units of the floors, for the guesses of later steps.
-        move = floats[ints[stage + MEASURE] + 1]
+        move = floats[ints[stage + MEASURE] + MOVED]
         if iteration == 0:
             books[FIRST_MOVE] = move
             smooth = not ints[stage + IS_CURVED] and not ints[stage + IS_KINKED]
@@ -353,13 +370,17 @@ def solve(ints, floats, tables, base, state, stage, part):
         elif iteration == 1:
             books[SECOND_MOVE] = move
         final = measure * measure * measure <= NEXT * last * last
-        if (measure <= bound and final) or (measure <= NOISE and measure >= STALL_RATIO * last):
+        if measure <= bound and final:
+            return iteration + 1
+        if measure <= NOISE and measure >= STALL_RATIO * last:
+            floats[ints[stage + MEASURE] + LEFT_OVER] = move
             return iteration + 1
         # Rounding the largest coordinate of what hangs together explains a move of this size.
         if iteration > 0 and measure < NOISE_LIMIT and move <= ROUNDED:
             return iteration + 1
         stalled = iteration >= PATIENCE and measure >= STALL_RATIO * last
         if stalled and max(move, before) <= SINGULAR:
+            floats[ints[stage + MEASURE] + LEFT_OVER] = move
             return iteration + 1
         before = move
         if not measure < 1e290:
@@ -426,22 +447,27 @@ def commit(ints, floats):
 
 @within
 def one_step(ints, floats, tables, base, state, part):
-    """All stages of a sub-step; Newton iterations, or −1 if one failed or energy is not finite."""
-    total, whole = 0, part == ints[SUBSTEPS] - 1
+    """All stages of a sub-step; Newton iterations, or −1 if one failed or energy is not finite.
+
+    With them what the last iteration left that rounding does not explain, in units of floors.
+    """
+    total, left, whole = 0, 0.0, part == ints[SUBSTEPS] - 1
     for k in range(ints[STAGES]):
         stage = ints[FIRST_STAGE] + STAGE_LENGTH * k
         if ints[stage + KIND] == SOLVE:
             made = solve(ints, floats, tables, base, state, stage, part)
             if made < 0:
-                return -1
+                return -1, left
             total += made
+            if made:
+                left = max(left, floats[ints[stage + MEASURE] + LEFT_OVER])
         elif ints[stage + KIND] == ASSIGN:
             begin(ints, floats, tables, base, stage)
         elif whole:
             add_up(ints, floats)
         else:  # what follows only watches the end of a step
-            return total
-    return total if abs(floats[ints[ENERGY]]) < np.inf else -1
+            return total, left
+    return (total if abs(floats[ints[ENERGY]]) < np.inf else -1), left
 
 
 @within
@@ -450,19 +476,32 @@ def take_notes(ints, floats, notes, iterations, h):
     if ints[CONSTRAINED]:
         notes[MAX_G] = max(notes[MAX_G], floats[ints[G]])
         notes[MAX_HIDDEN] = max(notes[MAX_HIDDEN], floats[ints[HIDDEN]])
-    error = floats[ints[ENERGY]] - notes[ENERGY0]
+    error, waits = floats[ints[ENERGY]] - notes[ENERGY0], False
     if not ints[CONSERVATIVE]:
-        power = floats[ints[POWER]]
-        work = 0.5 * h * (notes[POWER_NOW] + power)
-        notes[WORK_DONE] += work
-        notes[GROSS] += abs(work)
-        notes[POWER_NOW] = power
+        power, following = floats[ints[POWER]], floats[ints[FOLLOWING]]
+        smooth = floats[ints[JUMPS]] == 0.0
+        off, waits, known = tell_work(notes, WORK_NOTES, power, following, smooth, h)
         error -= notes[WORK_DONE]
-    notes[ERROR_MIN] = min(notes[ERROR_MIN], error)
-    notes[ERROR_MAX] = max(notes[ERROR_MAX], error)
+        notes[ERROR_SUM] += off
+        if known:  # the balance before this step
+            before = notes[ERROR] + off
+            notes[ERROR_MIN] = min(notes[ERROR_MIN], before)
+            notes[ERROR_MAX] = max(notes[ERROR_MAX], before)
+        notes[ERROR] = error
+    if not waits:
+        notes[ERROR_MIN] = min(notes[ERROR_MIN], error)
+        notes[ERROR_MAX] = max(notes[ERROR_MAX], error)
     notes[ERROR_SUM] += error
     notes[ITERATIONS] += iterations
     notes[CHART] = 1.0
+
+
+@within
+def count_loose(notes, count, left):
+    """Steps that did not converge to round-off, and the most that is left, in units of floors."""
+    if count > 0.0:
+        notes[LOOSE_STEPS] += count
+        notes[LEFT_MOST] = max(notes[LEFT_MOST], FLOORED * left)
 
 
 @within
@@ -520,16 +559,17 @@ def run(ints, floats, tables, base, state, par, notes, count, store, until, ever
         if parts > 1:
             exchange(ints, floats, state, True)
             save(ints, floats, state, False)
-        total, node = 0, 0.0
+        total, node, rest, late, lost = 0, 0.0, 0.0, 0.0, 0.0
         for part in range(parts):
             share = floats[ints[SHARES] + part]
             floats[at], floats[at + 2] = t0 + (k0 + made + node) * h, share * h
             node = node + share if part < parts - 1 else 1.0
             floats[at + 1] = t0 + (k0 + made + node) * h
-            iterations = one_step(ints, floats, tables, base, state, part)
+            iterations, left = one_step(ints, floats, tables, base, state, part)
             if iterations < 0:
                 break
             total += iterations
+            rest = max(rest, left)
             most = max(most, iterations)
             if part == parts - 1:
                 take_notes(ints, floats, notes, total, h)
@@ -537,7 +577,8 @@ def run(ints, floats, tables, base, state, par, notes, count, store, until, ever
             for k in range(ints[STAGES]):
                 stage = ints[FIRST_STAGE] + STAGE_LENGTH * k
                 if ints[stage + KIND] == SOLVE and not ints[stage + LINEAR]:
-                    remember(ints, floats, state, stage, part)
+                    unsure, far = remember(ints, floats, state, stage, part)
+                    late, lost = late + unsure, max(lost, far)
         if iterations < 0:
             notes[OK] = 0.0
             if parts > 1:  # the state before this step has been written down
@@ -549,6 +590,8 @@ def run(ints, floats, tables, base, state, par, notes, count, store, until, ever
                     forget(books_of(ints, state, stage, 0))
             break
         notes[MOST] = most
+        count_loose(notes, 1.0 if rest > LOOSE * ROUNDED else 0.0, rest)
+        count_loose(notes, late, lost)
         made += 1
         until -= 1
         if until == 0:
@@ -578,7 +621,7 @@ _SIGNATURE = types.int64(
 )
 
 
-@cfunc(_SIGNATURE, cache=True)
+@callback(_SIGNATURE)
 def _steps(context, state, par, notes, count, store, until, every):
     where = carray(context, (4,))
     ints = carray(_pointer(where[0]), (where[1],), np.int64)  # pyright: ignore

@@ -1,16 +1,17 @@
 """LLVM IR text → machine code in this process, through a cache on disk.
 
 The cache holds object files named by a hash of the IR, the CPU with its features, and the
-versions of LLVM and of this package.  A file is written under a temporary name and renamed, so
-that concurrent processes never see half of one; each carries a checksum, and one that does not
-match is thrown away and compiled again.  A cache that cannot be written is silently not used.
+versions of LLVM and of this package; see `vault` for what is trusted.  A cache that cannot be
+written is silently not used.
+
+LLVM has one context for the whole process, which Numba compiles in, too: whoever uses it holds
+Numba's lock for compilers.  No other lock of taut's is taken while that one is held.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -18,8 +19,11 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from taut._version import __version__
+from taut.errors import InputError
+from taut.kernel.forks import compiler_lock
+from taut.kernel.vault import read_checked, write_checked
 
-_MAGIC = b"taut-object-1\n"
+WIDTHS = (1, 2, 4, 8)  # doubles that are computed side by side
 
 
 def cache_directory() -> Path:
@@ -38,16 +42,20 @@ class Native:
     """A compiled module: keep it alive as long as its addresses are used."""
 
     def __init__(self, object_code: bytes) -> None:
-        # The engine owns its target machine and disposes of it, so it gets one of its own.
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(object_code))
-        self._engine.finalize_object()
+        self._places: dict[str, int] = {}
+        with compiler_lock:
+            # The engine owns its target machine and disposes of it, so it gets one of its own.
+            self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(object_code))
+            self._engine.finalize_object()
 
     def address(self, name: str) -> int:
         """Address of a function."""
-        found = self._engine.get_function_address(name)
-        assert found, name
-        return found
+        if name not in self._places:  # who asks again does not wait for a compiler
+            with compiler_lock:
+                self._places[name] = self._engine.get_function_address(name)
+        assert self._places[name], name
+        return self._places[name]
 
 
 def compiled(ir: str, effort: int | None = None, *, draft: bool = False) -> Native:
@@ -76,51 +84,20 @@ def _place(ir: str, effort: int | None) -> Path:
     return cache_directory() / (_key(ir if effort is None else f"; plain {effort}\n{ir}") + ".o")
 
 
-def read_checked(path: Path) -> bytes | None:
-    """The content of a cache file, or None if it is absent or damaged."""
-    try:
-        raw = path.read_bytes()
-    except OSError:
-        return None
-    head, digest, body = (
-        raw[: len(_MAGIC)],
-        raw[len(_MAGIC) : len(_MAGIC) + 32],
-        raw[len(_MAGIC) + 32 :],
-    )
-    if head != _MAGIC or hashlib.sha256(body).digest() != digest:
-        return None
-    return body
-
-
-def write_checked(path: Path, body: bytes) -> None:
-    """Write a cache file at once or not at all."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".taut-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(_MAGIC + hashlib.sha256(body).digest() + body)
-            Path(temporary).replace(path)
-        except BaseException:  # also Ctrl-C: nothing half-written stays behind
-            Path(temporary).unlink(missing_ok=True)
-            raise
-    except OSError:
-        return
-
-
 def _compile(ir: str, effort: int | None = None) -> bytes:
-    machine = _target_machine(3 if effort is None else effort)
-    module = llvm.parse_assembly(ir)
-    module.triple = machine.triple
-    module.data_layout = str(machine.target_data)
-    if effort is not None:
+    with compiler_lock:
+        machine = _target_machine(3 if effort is None else effort)
+        module = llvm.parse_assembly(ir)
+        module.triple = machine.triple
+        module.data_layout = str(machine.target_data)
+        if effort is not None:
+            return machine.emit_object(module)
+        options = llvm.create_pipeline_tuning_options(speed_level=2)
+        # Packing unrelated scalars into vectors lengthens the chain that a step waits for.
+        options.slp_vectorization = False
+        builder = llvm.create_pass_builder(machine, options)
+        builder.getModulePassManager().run(module, builder)
         return machine.emit_object(module)
-    options = llvm.create_pipeline_tuning_options(speed_level=2)
-    # Packing unrelated scalars into vectors lengthens the chain that a step waits for.
-    options.slp_vectorization = False
-    builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
-    return machine.emit_object(module)
 
 
 def _target_machine(effort: int = 3) -> llvm.TargetMachine:
@@ -138,16 +115,33 @@ def _host() -> tuple[llvm.Target, str, str]:
 
 
 def lanes() -> int:
-    """Doubles per SIMD register of this CPU, doubled where that hides latency."""
-    features = llvm.get_host_cpu_features()
-    return 8 if features.get("avx512f") else 4
+    """Doubles per SIMD register of this CPU, doubled where that hides latency.
+
+    ``$TAUT_LANES`` says otherwise: every CPU runs every width, with the same bits.
+    """
+    chosen = os.environ.get("TAUT_LANES", "").strip()
+    if chosen:
+        if chosen not in map(str, WIDTHS):
+            raise InputError(
+                "TAUT_LANES is no width",
+                expected="1, 2, 4 or 8 numbers side by side",
+                received=chosen,
+                remedy="unset it: the width of this CPU is known",
+            )
+        return int(chosen)
+    return _own_lanes()
+
+
+def _own_lanes() -> int:
+    return 8 if llvm.get_host_cpu_features().get("avx512f") else 4
 
 
 @cache
 def _platform() -> bytes:
-    features = llvm.get_host_cpu_features().flatten()
-    version = ".".join(map(str, llvm.llvm_version_info))
-    words = (llvm.get_host_cpu_name(), features, version, llvmlite.__version__, __version__)
+    with compiler_lock:
+        features = llvm.get_host_cpu_features().flatten()
+        version = ".".join(map(str, llvm.llvm_version_info))
+        words = (llvm.get_host_cpu_name(), features, version, llvmlite.__version__, __version__)
     return "\n".join(words).encode()
 
 

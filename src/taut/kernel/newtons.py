@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from taut.kernel.fused import FusedStep, _Solved
 
 SX = ca.SX
+Weights = tuple[SX, SX]  # of the mean velocity of a step, and of each of those that make it
 HISTORY = 3  # values of each Newton unknown that the guess is extrapolated from
 ROUNDED, NOISE = 16 * 2.0**-52, 1e-7  # what rounding does to coordinates, and to a measure
 PLAIN = 40  # coordinates and unknowns up to which rounding moves all of them alike
@@ -40,7 +41,10 @@ FEW, FEWER = 20, 3  # unknowns, multipliers: a bound on what they move is good e
 NEVER = 1e300  # the measure before the first iteration, and of one that does not count
 AHEAD = 1.5  # moves of the step before: where a singular configuration may be that it meets
 COARSE, FLOOR = 0.2, 1e-7  # of its length: a coordinate's second difference; and its floor
-TRIAL = 1e-6  # a short step, by which signs of pivots are found out
+# Steps by which signs of pivots are found out.  What is short depends on the units: forces may be
+# 10¹⁶ of a unit of acceleration (an electron's, in metres), so the shortest counts that leaves
+# pivots, which are products of squares of it, above the smallest numbers.
+TRIALS = (1e-24, 1e-12, 1e-6)
 NEXT = 1e-16  # what the next update may be
 SLOW = 1e-3  # the factor by which multipliers follow an inner iteration
 MODEST = 60  # unknowns up to which both are written down to find out
@@ -74,6 +78,7 @@ class Newton:
     start: SX
     simplified: bool
     noise: SX  # whether a move that no longer falls may be due to rounding
+    excess: SX  # the move, in units of what rounding the largest coordinate does to all of them
     factors: SX = field(default_factory=lambda: SX(0, 1))
     named: SX = field(default_factory=lambda: SX(0, 1))
     price: float = 0.0
@@ -82,6 +87,7 @@ class Newton:
     # Where parts of a simplified iteration may converge by the factor `SLOW`: the measure from
     # which they are done, too.
     enough: SX | None = None
+    size: int = 0  # coordinates of the system
     certain: bool = False  # whether it cannot come to another branch of the constraints
 
     @property
@@ -109,10 +115,11 @@ class Newton:
 
 @dataclass
 class Solve:
-    """Pairs (unknown, residual), and the velocity by which Newton is watched."""
+    """Pairs (unknown, residual), the velocity of the step, and those that it is the mean of."""
 
     pairs: list[tuple[SX, SX]]
     watch: SX
+    each: SX
 
 
 @dataclass
@@ -122,6 +129,7 @@ class Piece:
     z: SX
     residual: SX
     watch: SX
+    each: SX
 
 
 @dataclass
@@ -159,21 +167,24 @@ def newton_of(
     regular, certain = (SX(1), False) if simplified else _regular(step, piece)
     if not simplified:
         measure = ca.if_else(regular, measure, NEVER)
-    noise = _excess(step, piece, change) <= 1 if simplified else measure <= NOISE
+    excess = _excess(step, piece, change)
+    noise = excess <= 1 if simplified else measure <= NOISE
     if not simplified and step.q.numel() + z.numel() > PLAIN:
         # Light directors next to long arms: what rounding does to one may be much for another.
-        noise = ca.logic_or(noise, _excess(step, piece, change) <= 1)
+        noise = ca.logic_or(noise, excess <= 1)
     history = SX.sym(f"m{index}", HISTORY * count)
     # Where steps are coarse, polynomials of high degree lead astray; what is kept has a way out.
     guess = _extrapolated(z, history, step.families, back if simplified else 0)
     # Sums of earlier solves have no value of their own while Newton iterates.
-    sizes = [count, count, 1, 1, update.factors.numel()]
-    whole = solved.resolved(ca.vertcat(piece.residual, change, measure, noise, update.factors))
+    sizes = [count, count, 1, 1, 1, update.factors.numel()]
+    whole = ca.vertcat(piece.residual, change, measure, noise, excess, update.factors)
+    whole = solved.resolved(whole)
     ends = itertools.accumulate(sizes, initial=0)
     parts = [whole[a:b] for a, b in itertools.pairwise(ends)]
     return Newton(
         z, parts[0], history, guess, parts[1], parts[2], update.curved, start, simplified,
-        parts[3], parts[4], update.named, update.price, update.room, certain=certain,
+        parts[3], parts[4], parts[5], update.named, update.price, update.room,
+        size=step.q.numel(), certain=certain,
     )  # fmt: skip
 
 
@@ -209,27 +220,28 @@ def joint_of(
     unknowns, symbols, velocities = joint.moves
     written = [solved.resolved(velocity) for velocity in velocities]
 
-    def measured(weights: SX) -> SX:
+    def measured(weights: Weights) -> SX:
         total = SX(0)
         for piece in pieces:
             total = total + solved.resolved(_measure(step, piece, change[at(piece.z)], weights))
         for velocity in written:
             moved = ca.substitute(velocity, symbols, change[at(unknowns)])
-            total = total + ca.dot(ca.fabs(moved), weights)
+            total = total + ca.dot(ca.fabs(moved), weights[0])
         return total
 
     weights, rounding = _weights(step, True)
     measure = measured(weights)
     # Rounds converge by a factor: what no longer falls is noise only if rounding explains it.
     # Newton does not, and laws that nearly depend on each other magnify rounding.
-    noise = measured(_against_rounding(step)) <= 1
-    noise = ca.logic_or(measure <= NOISE, noise) if thorough else noise
+    excess = measured(_against_rounding(step))
+    noise = ca.logic_or(measure <= NOISE, excess <= 1) if thorough else excess <= 1
     history = SX.sym(f"m{index}", HISTORY * z.numel())
     guess = _extrapolated(z, history, step.families, 0 if thorough else back)
     bent = any(update.curved for update in own)
     return Newton(
-        z, residual, history, guess, change, measure, bent, start, not thorough, noise,
-        peeled=not thorough, enough=ca.fmax(rounding, NEXT / SLOW) if pieces else None,
+        z, residual, history, guess, change, measure, bent, start, not thorough, noise, excess,
+        size=step.q.numel(), peeled=not thorough,
+        enough=ca.fmax(rounding, NEXT / SLOW) if pieces else None,
     )  # fmt: skip
 
 
@@ -268,7 +280,7 @@ class _Update:
 def _change(step: FusedStep, piece: Piece, start: SX, thorough: bool, prefix: str = "") -> _Update:
     """Newton's update; with a `prefix` for their names, its factors may be kept."""
     z, residual = piece.z, piece.residual
-    slope, response = ca.jacobian(residual, z), ca.jacobian(piece.watch, z)
+    slope, response = ca.jacobian(residual, z), ca.jacobian(piece.each, z)
     bent = curved(slope, z, step.h, ca.substitute(response, step.h, SX(0)).is_zero())
     own, members = entries(z), [x for x, nodes in step.families if len(nodes) > 1]
     several = any(entries(symbols[0]) <= own for symbols in members)
@@ -302,7 +314,7 @@ def _kept(matrix: SX, residual: SX, z: SX, h: SX, prefix: str, most: int) -> _Up
     return _Update(change, False, True, factors, named, price, named.numel() + BOOKS)
 
 
-def _weights(step: FusedStep, moved: bool) -> tuple[SX, SX]:
+def _weights(step: FusedStep, moved: bool) -> tuple[Weights, SX]:
     """What velocities are multiplied by: h over the move of a coordinate, or over its size.
 
     And what rounding the largest coordinate does to the sum.
@@ -311,12 +323,27 @@ def _weights(step: FusedStep, moved: bool) -> tuple[SX, SX]:
     sizes = ca.fabs(step.q) + moves
     against = moves if moved else sizes
     noise = ca.fmin(ROUNDED * ca.mmax(sizes) * ca.sum1(1 / against), NOISE)
-    return ca.fabs(step.h) / against, noise
+    each = ca.fabs(step.h) / sizes
+    return (ca.fabs(step.h) / moves if moved else each, each), noise
 
 
-def _measure(step: FusedStep, piece: Piece, change: SX, weights: SX) -> SX:
-    """The sum of h·|Δwatch|, relative to the coordinates; a sum, so that a NaN is not lost."""
-    response = ca.jacobian(piece.watch, piece.z)
+def _measure(step: FusedStep, piece: Piece, change: SX, weights: Weights) -> SX:
+    """The sum of h·|Δ| of the velocities, relative to the coordinates; a NaN is not lost in it.
+
+    What the step moves is weighted as it is told.  Velocities of which that is the mean move
+    coordinates within the step, which are rounded at their size: they are weighted by that.
+    """
+    mean, each = weights
+    if piece.each.numel() == piece.watch.numel():
+        return _moving(step, piece, piece.watch, change, mean)
+    several = ca.repmat(each, piece.each.numel() // each.numel(), 1)
+    total = _moving(step, piece, piece.each, change, several)
+    return total if mean is each else total + _moving(step, piece, piece.watch, change, mean)
+
+
+def _moving(step: FusedStep, piece: Piece, velocities: SX, change: SX, weights: SX) -> SX:
+    """The weighted sum of what the velocities change by."""
+    response = ca.jacobian(velocities, piece.z)
     few = FEWER if entries(piece.z) <= step.multipliers else FEW
     if piece.z.numel() > few or ca.depends_on(response, piece.z):
         return ca.dot(ca.fabs(ca.mtimes(response, change)), weights)
@@ -342,9 +369,12 @@ def _regular(step: FusedStep, piece: Piece) -> tuple[SX, bool]:
     slope = ca.jacobian(piece.residual, z)
     order = little_fill(slope, step.h)
     found = _pivots(slope[order, order])
-    usual, other = (_somewhere(step, found, h) for h in (TRIAL, -TRIAL))
-    if not found.numel() or not np.all(np.isfinite([usual, other])) or not np.all(usual):
+    pairs = ([_somewhere(step, found, h) for h in (h, -h)] for h in TRIALS)
+    regular = (x for x in pairs if np.all(np.isfinite(x)) and np.all(x))
+    first = next(regular, None)
+    if not found.numel() or first is None:
         return SX(1), False
+    usual, other = first
     signs = ca.if_else(step.h > 0, SX(ca.DM(np.sign(usual))), SX(ca.DM(np.sign(other))))
     expected = _expected(step, piece, slope)
     if expected is None:
@@ -399,14 +429,15 @@ def _somewhere(step: FusedStep, expression: SX, h: float) -> np.ndarray:
 
 
 def _excess(step: FusedStep, piece: Piece, change: SX) -> SX:
-    """The sum of h·|Δwatch|, relative to what rounding the largest coordinate does to all."""
+    """The sum of h·|Δ|, relative to what rounding the largest coordinate does to all."""
     return _measure(step, piece, change, _against_rounding(step))
 
 
-def _against_rounding(step: FusedStep) -> SX:
+def _against_rounding(step: FusedStep) -> Weights:
     """What velocities are multiplied by: h over what rounding the largest coordinate does."""
     sizes, n = ca.fabs(step.q) + ca.fabs(step.move) + step.floor, step.q.numel()
-    return SX.ones(n) * ca.fabs(step.h) / (ROUNDED * n * ca.mmax(sizes))
+    weights = SX.ones(n) * ca.fabs(step.h) / (ROUNDED * n * ca.mmax(sizes))
+    return weights, weights
 
 
 def _eliminated(slope: SX, residual: SX, h: SX) -> SX:

@@ -15,10 +15,19 @@ belongs to no term).  For a summand ℓ(q, v, t) of L, 𝓗(q, p, t) of H, a for
 | push          |         |                               |                               |       | Gᵀλ                 |
 | hidden        |         |                               |                               |       | G v + g_t           |
 | hidden_rate   |         |                               |                               |       | G a + (G v + g_t)_q v + (G v + g_t)_t |
-| energy        |         | v·ℓ_v − ℓ                     | 𝓗                            |       |                     |
-| power         |         | −ℓ_t                          | 𝓗_t                          | f·v   | λ·g_t               |
+| whole         |         | v·ℓ_v − ℓ                     | 𝓗                            |       |                     |
+| energy        |         | v·ℓ_v − ℓ − u                 | 𝓗 − u                        |       |                     |
+| power         |         | −(ℓ + u)_t − u_q·v            | (𝓗 − u)_t − u_q·v            | f·v   | λ·g_t               |
+| jumps         |         | Σ |Δℓ_q| + |Δℓ_qt|            | Σ |Δ𝓗_q| + |Δ𝓗_qt|          | same  |                     |
 
-so that dE/dt = power along the constrained motion.  A flow ẋ = f(x, t) is 𝓗 = p·f at p = 0: link is −f,
+so that dE/dt = power along the constrained motion.  u(q, t) is the potential of what depends on
+time: those summands of −ℓ, or of 𝓗, that know t, at rest, when they are multiplied out (see
+`changing`).  It is a force that does work, and no
+part of the energy: a load −F(t)·x would make as much energy as one likes by a shift of the origin,
+and any function of time can be added to it.  What jumps in time is taken in the mean over a
+`window` in forces and their power (see `switches`); the window is the step, or no time at all.  Δ is
+the difference of the means before t and after t, each half of the window: zero unless something
+jumps or bends in it.  A flow ẋ = f(x, t) is 𝓗 = p·f at p = 0: link is −f,
 rate is −(f_q v + f_t), mean_velocity is f at q̄, and that is all.  Between two states (q, v, p) and (q₁, v₁, p₁), with
 v̄ and q̄ their means, D a discrete gradient (see `discrete`), ℓ̂ the polarised ℓ and ψ = G v + g_t:
 
@@ -38,7 +47,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import casadi as ca
@@ -48,7 +57,9 @@ import sympy as sp
 from taut.kernel.discrete import Discrete
 from taut.kernel.eliminate import entries
 from taut.kernel.translate import to_casadi
+from taut.model.changing import changing
 from taut.model.invariants import known_to
+from taut.model.switches import smeared, switches
 from taut.model.symbols import free_symbols, t as time_symbol
 from taut.model.system import System
 from taut.model.terms import Term
@@ -73,9 +84,12 @@ SPACES = {
     "size": "c",
     "hidden": "c",
     "hidden_rate": "c",
+    "whole": "1",
     "energy": "1",
     "power": "1",
+    "jumps": "1",
 }
+TINY = 2.0**-1022  # the smallest normal number
 ARGUMENTS = ("q", "v", "p", "a", "r", "q1", "v1", "p1", "lam")
 
 
@@ -102,7 +116,7 @@ class Local:
     ----------
     arguments : dict
         Local symbols: q, v, p, a, r, q1, v1, p1 (k of each), lam (one per constraint), t, par,
-        const.
+        const, window (begin and end of the time for which what is found at t stands).
     invariants : tuple of Expr
         At most quadratic functions of the local coordinates that discrete gradients may go through.
     """
@@ -119,6 +133,7 @@ class Local:
         names["t"] = SX.sym("t")
         names["par"] = SX.sym("par", len(self.parameters))
         names["const"] = SX.sym("const", len(self.term.constants))
+        names["window"] = SX.sym("window", 2)
         return names
 
     @property
@@ -146,6 +161,80 @@ class Local:
         """The term's expressions as a column."""
         return column(to_casadi(list(self.term.expressions), self._table))
 
+    def written(self, expressions: Sequence[sp.Expr]) -> SX:
+        """Parts of the term's expressions as a column."""
+        return column(to_casadi(list(expressions), self._table))
+
+    # ---- what depends on time --------------------------------------------------------------------
+
+    @cached_property
+    def smooth(self) -> tuple[Term, dict[sp.Symbol, SX]]:
+        """The term with what jumps in time in the mean over the window, and its symbols."""
+        (*found,), table = self._smeared(self.term.expressions)
+        return replace(self.term, expressions=tuple(found)), table
+
+    def _smeared(self, expressions: Sequence[sp.Expr]) -> tuple[list[sp.Expr], dict]:
+        """Expressions without what jumps in time, and what their symbols stand for."""
+        begin, end = sp.symbols("begin end", real=True, cls=sp.Dummy)
+        window, found = self.arguments["window"], []
+        table = {**self._table, begin: window[0], end: window[1]}
+        for e in expressions:
+            mean, definitions = smeared(
+                e.xreplace(self._clocks), time_symbol, begin, end, self._still
+            )
+            for symbol, value in definitions:
+                (table[symbol],) = to_casadi([value], table)
+            found.append(mean)
+        return found, table
+
+    @property
+    def _clocks(self) -> dict[sp.Symbol, sp.Symbol]:
+        """Symbols of the time that differ from ours in their assumptions."""
+        free = free_symbols(*self.term.expressions)
+        known = {*self.term.coordinates, *self.term.rates, *self.term.constants}
+        return {s: time_symbol for s in free - known if s.name == time_symbol.name}
+
+    @cached_property
+    def switched(self) -> bool:
+        """Whether something in it jumps in time."""
+        if self.term.kind in ("constraint", "flow"):
+            return False
+        parts = (e.xreplace(self._clocks) for e in self.term.expressions)
+        return any(switches(e, time_symbol, self._still) for e in parts)
+
+    def _still(self, symbol: sp.Symbol) -> bool:
+        """Whether it does not change along the motion."""
+        return symbol not in self.term.coordinates and symbol not in self.term.rates
+
+    @cached_property
+    def potential(self) -> sp.Expr:
+        """u(q, t): what of an energy depends on time and not on rates."""
+        (e,), kind = self.term.expressions, self.term.kind
+        parts = [x.xreplace(self._clocks) for x in sp.Add.make_args(e)]
+        still = dict.fromkeys(self.term.rates, sp.S.Zero)
+        rest = sp.Add(*(x for x in parts if x.has(time_symbol))).xreplace(still)
+        if not rest.has(time_symbol) or rest.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
+            return sp.S.Zero
+        rest = changing(rest, time_symbol)
+        return -rest if kind == "lagrangian" else rest
+
+    def _own(self, e: SX, rates: SX) -> tuple[SX, SX, SX]:
+        """The energy e without u, u, and the power u_q·v of its force."""
+        x = self.arguments
+        (u,) = to_casadi([self.potential], self._table)
+        (mean,), table = self._smeared([self.potential])
+        slope = ca.gradient(to_casadi([mean], table)[0], x["q"])
+        return e - u, u, ca.dot(slope, rates)
+
+    def _jumps(self, function: ca.Function) -> SX:
+        """By how much a force, and its slope in time, differ before and after the middle."""
+        x = dict(self.arguments)
+        force = function(*x.values())
+        both, window = ca.vertcat(force, ca.jacobian(force, x["t"])), x["window"]
+        sides = [(window[0], x["t"]), (x["t"], window[1])]
+        before, after = (ca.substitute(both, window, ca.vertcat(*side)) for side in sides)
+        return ca.sum1(ca.fabs(after - before))
+
     def _size(self) -> SX:
         """The sizes of what is added up in each expression, together: the scale of its round-off."""
         parts = (sp.Add.make_args(e) for e in self.term.expressions)
@@ -167,28 +256,35 @@ class Local:
         def grad(s: SX) -> SX:
             return column(ca.gradient(e, s))
 
+        def pull() -> SX:
+            term, table = self.smooth
+            return column(ca.gradient(column(to_casadi(list(term.expressions), table)), q))
+
+        jumps = {"jumps": lambda: self._jumps(self.function("force"))} if self.switched else {}
         if self.term.kind == "lagrangian":
-            return {
+            return jumps | {
                 "link": lambda: -grad(v),
-                "force": lambda: grad(q),
+                "force": pull,
                 "pull": lambda: grad(q),
                 "rate": lambda: -along(grad(v), a, v),
                 "respond": lambda: -ca.jtimes(grad(v), v, a),
-                "energy": lambda: _legendre(e, v),
-                "power": lambda: -d(e, t),
+                "whole": lambda: _legendre(e, v),
+                "energy": lambda: _legendre(-self._own(-e, v)[0], v),
+                "power": lambda: d((own := self._own(-e, v))[0], t) - own[2],
                 "mean_force": lambda: self.discrete.gradient("q"),
                 "mean_respond": lambda: -ca.mtimes(_mean_mass(grad(v), v, q, x["q1"]), a),
                 "mean_bend": lambda: -self.discrete.bend("q"),
             }
         if self.term.kind == "hamiltonian":
-            return {
+            return jumps | {
                 "link": lambda: -grad(p),
-                "force": lambda: -grad(q),
+                "force": lambda: -pull(),
                 "pull": lambda: -grad(q),
                 "rate": lambda: -along(grad(p), r, p),
                 "respond": lambda: -ca.jtimes(grad(p), p, r),
-                "energy": lambda: e,
-                "power": lambda: d(e, t),
+                "whole": lambda: e,
+                "energy": lambda: self._own(e, v)[0],
+                "power": lambda: d((own := self._own(e, v))[0], t) - own[2],
                 "mean_velocity": lambda: self.discrete.gradient("p"),
                 "mean_force": lambda: -self.discrete.gradient("q"),
                 "mean_respond": lambda: -self.discrete.bend("p"),
@@ -201,8 +297,10 @@ class Local:
                 "mean_velocity": lambda: ca.substitute(e, q, middle[0]),
             }
         if self.term.kind == "force":
-            e, split = -grad(v) if self.term.dissipates else e, self._split
-            found = {
+            found, table = self._drawn
+            e, split = column(to_casadi(found, table)), self._split
+            e = -column(ca.gradient(e, v)) if self.term.dissipates else e
+            found = jumps | {
                 "force": lambda: e,
                 "power": lambda: ca.dot(e, v),
                 "mean_force": lambda: ca.substitute(e, ca.vertcat(q, v), ca.vertcat(*middle)),
@@ -221,6 +319,24 @@ class Local:
             "mean_bend": lambda: self.discrete.bend("q"),
         }
 
+    @property
+    def _drawn(self) -> tuple[list[sp.Expr], dict[sp.Symbol, SX]]:
+        """A force without what jumps in time, and its symbols; with slopes at rest, too.
+
+        The derivative of √(v·v) is 0/0 where v = 0, though |v| v is smooth there.  That of
+        √(v·v + 2⁻¹⁰²²) is zero, and the root is the same double wherever v² does not underflow.
+        """
+        term, table = self.smooth
+        expressions, rates = list(term.expressions), set(term.rates)
+        if not term.dissipates:
+            roots = {
+                x: (x.base + sp.Float(TINY)) ** x.exp
+                for x in sp.Tuple(*expressions).atoms(sp.Pow)
+                if x.exp.is_Number and 0 < x.exp < 1 and rates & x.free_symbols
+            }
+            expressions = [e.xreplace(roots) for e in expressions]
+        return expressions, table
+
     @cached_property
     def _split(self) -> SX | None:
         """A force along a direction that knows no rates, as (size, direction): dampers, motors."""
@@ -229,7 +345,8 @@ class Local:
         rates, knows = set(self.term.rates), dict[sp.Basic, bool]()
         size: tuple[sp.Basic, ...] = ()
         directions = []
-        for e in self.term.expressions:
+        found, table = self._drawn
+        for e in found:
             factors = sp.Mul.make_args(e)
             for x in factors:
                 if x not in knows:
@@ -239,12 +356,12 @@ class Local:
                 return None
             size = size or moving
             directions.append(sp.Mul(*(x for x in factors if not knows[x])))
-        return column(to_casadi([sp.Mul(*size), *directions], self._table)) if size else None
+        return column(to_casadi([sp.Mul(*size), *directions], table)) if size else None
 
     @cached_property
     def discrete(self) -> Discrete:
         """The discrete gradients of the term."""
-        return Discrete(self.term, self.invariants, self.arguments, self._table)
+        return Discrete(self.smooth[0], self.invariants, self.arguments, self.smooth[1])
 
     def has(self, operator: str) -> bool:
         """Whether this term contributes to `operator`."""
@@ -254,6 +371,17 @@ class Local:
         """Names of the arguments that the contribution to `operator` depends on."""
         used = entries(self.function(operator)(*self.arguments.values()))
         return [name for name, x in self._entries.items() if not used.isdisjoint(x)]
+
+    def varies(self, operator: str, by: str | None, names: Sequence[str]) -> bool:
+        """Whether an operator, or its derivative by an argument, depends on any of these."""
+        if not self.has(operator):
+            return False
+        function, places = self.function(operator), list(self.arguments)
+        if by is not None:
+            x = list(self.arguments.values())
+            slope = ca.jacobian(function(*x), self.arguments[by])
+            function = ca.Function("slope", x, [ca.vec(ca.densify(slope))])
+        return any(function.sparsity_jac(places.index(name), 0).nnz() for name in names)
 
     @cached_property
     def _entries(self) -> dict[str, set[int]]:
@@ -269,6 +397,15 @@ class Local:
     @cached_property
     def _functions(self) -> dict[str, ca.Function]:
         return {}
+
+
+def separable(locals: Sequence[Local], form: str) -> bool:
+    """Whether v is an affine function of p alone: a constant mass, and no terms like q v or t v."""
+    inertia = "a" if form == "lagrangian" else "r"
+    return not any(
+        x.varies("link", None, ("q", "t")) or x.varies("respond", inertia, ("q", "v", "p", "t"))
+        for x in locals
+    )
 
 
 def _mean_mass(momentum: SX, v: SX, q: SX, q1: SX) -> SX:
@@ -296,6 +433,12 @@ class Operators:
         self.form, self.mixed = system.form, system.mixed
         self.par = SX.sym("par", len(system.parameters))
         self.locals = locals_of(system, invariants)
+        self.window: tuple[SX, SX] | None = None  # of a step; without it, no time
+
+    @cached_property
+    def separable(self) -> bool:
+        """Whether v is an affine function of p alone."""
+        return separable(self.locals, self.form)
 
     @property
     def c(self) -> int:
@@ -317,6 +460,7 @@ class Operators:
         lam = given.get("lam", SX.zeros(self.c))
         full = {name: given.get(name, SX.zeros(self.n)) for name in ARGUMENTS[:-1]}
         full["lam"] = SX.zeros(self.all_c)
+        window = ca.vertcat(t, t) if self.window is None else ca.vertcat(*self.window)
         if self.keep:
             full["lam"][self.keep] = lam
         row = 0
@@ -331,7 +475,7 @@ class Operators:
                 index, lines = term.indices[i].tolist(), rows[i].tolist()
                 args = [full[name][index] for name in ARGUMENTS[:-1]]
                 args += [full["lam"][lines] if lines else SX(0, 1), t, self.par, SX(term.values[i])]
-                yield local, index, lines, function(*args)
+                yield local, index, lines, function(*args, window)
 
     def split_force(self, q: SX, v: SX, p: SX, t: SX) -> tuple[SX, SX, SX]:
         """The force as f + D σ: σ are sizes along directions D that know no velocities."""
@@ -399,11 +543,19 @@ class Operators:
             "mean_bend", t, q=q, v=v, p=p, q1=q1, v1=v1, p1=p1, a=w, r=r, lam=multipliers
         )
 
+    @property
+    def switched(self) -> bool:
+        """Whether something jumps in time."""
+        return any(local.switched for local in self.locals)
+
     def energy(self, q, v, p, t):
         return self.apply("energy", t, q=q, v=v, p=p)
 
     def power(self, q, v, p, multipliers, t):
         return self.apply("power", t, q=q, v=v, p=p, lam=multipliers)
+
+    def jumps(self, q, v, p, t):
+        return self.apply("jumps", t, q=q, v=v, p=p)
 
 
 def locals_of(system: System, invariants: Sequence[sp.Expr] = ()) -> list[Local]:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import casadi as ca
 
 from taut.errors import InputError
 from taut.kernel.eliminate import entries, written_out
-from taut.kernel.operators import Local
+from taut.kernel.operators import Local, separable
 from taut.methods.base import handed_on
 from taut.model.system import System
 
@@ -33,6 +34,7 @@ class Placeholder:
     operator: str
     arguments: dict[str, SX]
     time: SX
+    window: SX
 
 
 @dataclass
@@ -44,7 +46,7 @@ class Table:
 
     def __matmul__(self, x: SX) -> SX:
         symbol = SX.sym(f"{self.name}{len(self.step.placeholders)}")
-        self.step.placeholders.append(Placeholder(symbol, self.name, {"x": x}, SX(0)))
+        self.step.placeholders.append(Placeholder(symbol, self.name, {"x": x}, SX(0), SX(2, 1)))
         return symbol
 
 
@@ -58,8 +60,9 @@ class AbstractStep:
         self.symbols: dict[str, SX] = {}
         self.q, self.p, self.v, self.carry = (self.vector(name) for name in ("q", "p", "v", "cq"))
         self.t, self.t1, self.h = (SX.sym(name) for name in SCALARS)
+        self.window: tuple[SX, SX] | None = self.t, self.t1  # see `taut.model.switches`
         self.placeholders: list[Placeholder] = []
-        self.solves: list[tuple[list[tuple[SX, SX]], SX]] = []
+        self.solves: list[tuple[list[tuple[SX, SX]], list[SX]]] = []
         self.sums: list[tuple[SX, SX]] = []
         self.changes: list[tuple[SX, SX]] = []
         self.guesses: dict[str, SX] = {}
@@ -67,6 +70,11 @@ class AbstractStep:
         self.tables: dict[str, str] = {}
         self.remembered: dict[str, SX] = {}
         self._looks: dict[str, set[str]] = {}  # arguments that operators look at
+
+    @cached_property
+    def separable(self) -> bool:
+        """Whether v is an affine function of p alone."""
+        return separable(self.locals, self.form)
 
     def vector(self, name: str, space: str = "q") -> SX:
         """A new abstract vector."""
@@ -84,8 +92,8 @@ class AbstractStep:
     def stages(self, name: str, nodes, guess: SX | None = None) -> list[SX]:
         return [self.unknown(f"{name}{i}", guess=guess) for i in range(len(nodes))]
 
-    def solve(self, *pairs: tuple[SX, SX], watch: SX) -> None:
-        self.solves.append((list(pairs), watch))
+    def solve(self, *pairs: tuple[SX, SX], watch: SX, each: Sequence[SX] = ()) -> None:
+        self.solves.append((list(pairs), list(each) or [watch]))
 
     def corrected(self, inner, laws, **options) -> None:
         raise InputError(
@@ -145,8 +153,10 @@ class AbstractStep:
         symbol = SX.sym(f"{operator}{len(self.placeholders)}")
         used = self._looked_at(operator)
         arguments = {name: value for name, value in arguments.items() if name in used}
+        span = (time, time) if self.window is None else self.window
+        window = ca.vertcat(*span) if "window" in used else SX(2, 1)
         time = time if "t" in used else SX(0)
-        self.placeholders.append(Placeholder(symbol, operator, arguments, time))
+        self.placeholders.append(Placeholder(symbol, operator, arguments, time, window))
         return symbol
 
     def _looked_at(self, operator: str) -> set[str]:
@@ -221,11 +231,11 @@ class AbstractStep:
 
 @dataclass
 class SolvePlan:
-    """What is left of an implicit solve: unknowns, their equations, and what to watch."""
+    """What is left of an implicit solve: unknowns, their equations, and velocities to watch."""
 
     unknowns: list[SX]
     residuals: list[SX]
-    watch: SX
+    watch: list[SX]
 
 
 @dataclass
@@ -315,7 +325,7 @@ class Planner:
         later = [u for pairs, _ in self.step.solves[self.done :] for u, _ in pairs]
         return bool(later) and self.reaches(expression, later)
 
-    def _solve(self, pairs, watch: SX, own) -> None:
+    def _solve(self, pairs, watch: list[SX], own) -> None:
         todo = [(u, r) for u, r in pairs]
         eliminated = []
         while (found := self._double(todo) or self._eliminable(todo, own)) is not None:
@@ -329,9 +339,8 @@ class Planner:
         residuals = [self.written_out(r, own) for _, r in todo]
         self.done += 1
         if todo:
-            self.plans.append(
-                SolvePlan([u for u, _ in todo], residuals, self.written_out(watch, own))
-            )
+            watch = [self.written_out(x, own) for x in watch]
+            self.plans.append(SolvePlan([u for u, _ in todo], residuals, watch))
         self._keep([u for u in eliminated if self._in_demand(u)], own)
 
     def _keep(self, unknowns: list[SX], own) -> None:

@@ -10,9 +10,12 @@ solve the equations those of least (scaled) norm are found.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from taut.kernel.jit import entry
+from taut.kernel.sparse import analysed, factorise, substitute
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -42,9 +45,9 @@ class Saddle:
         turned = self.rows.T if self.plain else self.inertia @ self.rows.T
         block = self.inertia if self.plain else sparse.eye(n)
         self.matrix = sparse.bmat([[block, turned], [self.rows, sparse.csr_matrix((c, c))]]).tocsr()
-        softened = self.matrix - sparse.diags(np.repeat([0.0, SMALL], [n, c]))
-        self.factors = _factors(softened)
-        self.n, self.c = n, c
+        late = np.repeat([0, 1], [n, c])
+        self.factors = Factors(mechanics.patterns, self.matrix, -SMALL * late, late)
+        self.n, self.c, self.patterns = n, c, mechanics.patterns
 
     def solve(self, top: np.ndarray, bottom: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(x, λ) for the right side (a, b)."""
@@ -64,19 +67,70 @@ class Saddle:
         """The multipliers of least norm with the same Gᵀλ, where constraints are redundant."""
         if self._regular():
             return multipliers
-        from scipy import sparse
-
         square = (self.g @ self.g.T).tocsr()
         size = max(square.diagonal().max(initial=0.0), 1e-300)
-        factors = _factors(square + SMALL * size * sparse.eye(self.c))
+        zero = np.zeros(self.c, dtype=np.int64)
+        factors = Factors(self.patterns, square, SMALL * size + zero, zero)
         found, right = np.zeros(self.c), square @ multipliers
         for _ in range(PASSES):
             found = found + factors.solve(right - square @ found)
         return found
 
     def _regular(self) -> bool:
-        """Whether no pivot is as small as ε."""
-        return bool(np.abs(self.factors.U.diagonal()).min(initial=1.0) > 100 * SMALL)
+        """Whether no pivot of a multiplier is as small as ε."""
+        return bool(np.abs(self.factors.pivots[self.n :]).min(initial=1.0) > 100 * SMALL)
+
+
+class Factors:
+    """L U of a sparse matrix with something on its diagonal, in the order of `analysed`.
+
+    SciPy's factors differ in the last bits with the CPU.  Where a pivot is lost (a mass that is not
+    positive), they are taken all the same: they can exchange rows.
+    """
+
+    def __init__(self, patterns: dict, matrix: sparse.csr_matrix, more: np.ndarray, late) -> None:
+        n = len(more)
+        key = (n, matrix.indptr.tobytes(), matrix.indices.tobytes(), late.tobytes())
+        if key not in patterns:
+            rows = np.repeat(np.arange(n), np.diff(matrix.indptr))
+            cols = matrix.indices.astype(np.int64)
+            pattern = analysed(n, [(rows, cols)], late)
+            patterns[key] = pattern, pattern.slot(rows, cols)
+        self.pattern, slots = patterns[key]
+        p = self.pattern
+        self.values = np.zeros(p.slots)
+        np.add.at(self.values, slots, matrix.data)
+        self.values[p.diagonal] += more[p.order]
+        self.other: Any = None
+        if not _factorised(self.values, p.start, p.column, p.diagonal, p.mirror, np.zeros(n)):
+            from scipy.sparse import diags
+
+            self.other = _factors(matrix + diags(more))
+
+    @property
+    def pivots(self) -> np.ndarray:
+        """In the order of the unknowns, as far as they are known."""
+        if self.other is not None:
+            return self.other.U.diagonal()
+        return 1.0 / self.values[self.pattern.diagonal][self.pattern.place]
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        """The x with matrix·x = right."""
+        if self.other is not None:
+            return self.other.solve(right)
+        p, x = self.pattern, right[self.pattern.order]
+        _substituted(self.values, p.start, p.column, p.diagonal, x)
+        return x[p.place]
+
+
+@entry
+def _factorised(values, start, column, diagonal, mirror, row):
+    return factorise(values, start, column, diagonal, mirror, row)
+
+
+@entry
+def _substituted(values, start, column, diagonal, x):
+    substitute(values, start, column, diagonal, x)
 
 
 def _factors(matrix: sparse.spmatrix):

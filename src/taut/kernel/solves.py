@@ -53,8 +53,9 @@ class SolveStage:
         self.sizes = [layout.sizes[space] for space in self.spaces]
         self.starts = np.concatenate([[0], np.cumsum(self.sizes)]).astype(int)
         self.total = int(self.starts[-1])
-        self.watch = _coefficients(plan.watch, plan.unknowns, layout.step.h)
-        slow = not any(self.watch[: len(self.sizes)])
+        h, own = layout.step.h, len(self.sizes)
+        self.watch = [_coefficients(x, plan.unknowns, h) for x in plan.watch]
+        slow = not any(any(x[:own]) for x in self.watch)
         found = (
             layout.contribution(k, plan.residuals, plan.unknowns, self.starts, slow=slow)
             for k in range(len(layout.kinds))
@@ -62,7 +63,8 @@ class SolveStage:
         # Whole, as derivatives of the step need them; and as an iteration begins.
         self.whole: list[Contribution] = [x for x in found if x is not None]
         self.linear = all(x.linear for x in self.whole)
-        assert self.linear or any(self.watch), "an iteration that nobody watches"
+        watched = all(any(x) for x in self.watch)
+        assert self.linear or watched, "an iteration that nobody watches"
         self.parts = [replace(x, outputs=self.begun(x.outputs, x.vectors)) for x in self.whole]
         firm = set().union(*(x.firm for x in self.parts))
         self.rank = [
@@ -194,7 +196,7 @@ class SolveStage:
 
     def _reserve(self) -> None:
         outer, reserve = self.outer, self.layout.reserve
-        self.cleared = 2 * outer.size + outer.slots + 3
+        self.cleared = 2 * outer.size + outer.slots + 4
         self.right = reserve(self.cleared)
         self.lost = self.right + outer.size
         self.matrix = self.lost + outer.size
@@ -273,17 +275,23 @@ class SolveStage:
         return layout.passed(function, gather, np.stack(target, axis=1), hows)
 
     def _measured(self, vectors, moves: list[dict[int, SX]]) -> tuple[SX, SX]:
-        """Max h·|Δwatch| / (|q| + |move| + floor) and max h·|Δwatch| / floor over coordinates."""
+        """Max h·|Δ| / (|q| + |move| + floor) and max h·|Δ| / floor over coordinates.
+
+        Of each coordinate that velocity counts which changes most.
+        """
         h = ca.fabs(vectors.scalar("h"))
         q, move, floor = (vectors.get(name) for name in ("q", "move", "floor"))
         totals, felt = [], SX(0)
         for x in moves:
-            total = SX(0)
-            for j, value in x.items():
-                weight = plus(self.watch[j], times(h, self.watch[len(self.sizes) + j]))
-                total = plus(total, times(weight, value))
-            totals.append(times(h, size_of(total)))
-            felt = plus(felt, totals[-1])
+            most = SX(0)
+            for watch in self.watch:
+                total = SX(0)
+                for j, value in x.items():
+                    weight = plus(watch[j], times(h, watch[len(self.sizes) + j]))
+                    total = plus(total, times(weight, value))
+                changed = times(h, size_of(total))
+                felt, most = plus(felt, changed), larger_of(most, changed)
+            totals.append(most)
         floors = [floor[i] for i in range(len(totals))]
         sizes = [plus(plus(size_of(q[i]), size_of(move[i])), x) for i, x in enumerate(floors)]
         return _largest_ratio(totals, sizes) + FELT * felt, _largest_ratio(totals, floors)

@@ -49,13 +49,15 @@ from taut.kernel.emit import Emitter, lean
 from taut.kernel.fused import CLOCK, HEAD, FusedProgram
 from taut.kernel.newton_code import newton_loop
 from taut.kernel.newtons import Newton
+from taut.kernel.work import POWERS, WORK, worked
 
 PAR = ("t0", "k", "h", "threshold")
 NOTES = (
     "max_g", "max_hidden", "energy0", "error_min", "error_max", "error_sum", "iterations",
-    "most_iterations", "work", "power", "gross_work", "chart", "ok",
+    "most_iterations", "loose", "left", "work", "power", "gross_work", *POWERS, "since",
+    "sum_drift", "sum_bends", "sum_error", "rough", "error", "chart", "ok",
 )  # fmt: skip
-CONSERVATIVE = NOTES[:8]  # what a conservative system needs to touch
+CONSERVATIVE = NOTES[:10]  # what a conservative system needs to touch
 INVARIANT = ("floor", "h", "par")  # inputs of a step that do not change from step to step
 UNUSED = "poison"
 SIGNATURE = (
@@ -240,6 +242,7 @@ class _Writer:
         e.do("br label %start")
 
     remembered = ""
+    left = ""  # the most that a solve of this step has left, if rounding may not explain it
 
     def _copy_memory(self, target: str, source: str) -> None:
         """What Newton remembers of all sub-steps, from the state to the scratch space or back."""
@@ -418,7 +421,9 @@ class _Writer:
                 known = list(zip(symbols, values, strict=True))
                 place = (self.own, room) if node.factors.numel() else None
                 loop = newton_loop(e, index, node, known, guess, iterations, self.block, place)
-                z, done, iterations, self.block = loop
+                z, done, iterations, left, self.block = loop
+                if left:
+                    self.left = e.largest(left, self.left) if self.left else left
                 room += node.room
                 ok = done if ok == e.splat("true") else e.put(f"and {e.mask} {ok}, {done}")
             if not isinstance(node, Choice):
@@ -489,42 +494,59 @@ class _Writer:
         q1, carried = state["q"], state["p"]
         v1, tangent = e.inline(self.rest, [*(known[name] for name in program.symbols), q1, carried])
         p1 = [e.plus(a, b) for a, b in zip(carried, tangent, strict=True)]
-        inputs = [*program.ends.values(), program.inputs["t1"], program.inputs["par"]]
+        inputs = [*program.ends.values(), program.inputs["t1"], program.span, program.inputs["par"]]
         monitor = lean(ca.Function("monitor", inputs, [ca.densify(program.monitors)]))
-        g, hidden, energy, power = e.inline(monitor, [q1, p1, v1, known["t1"], known["par"]])[0]
+        given = [q1, p1, v1, known["t1"], [span], known["par"]]
+        g, hidden, energy, *powers = e.inline(monitor, given)[0]
         size = e.intrinsic("fabs", energy)
         if program.monitors[2].is_constant():  # a flow has none
             for x in q1:
                 size = e.plus(size, e.intrinsic("fabs", x))
         finite = e.compare("olt", size, e.constant(float("inf")))
-        return [*p1, *v1], self._noted(notes, g, hidden, energy, power, span), finite
+        return [*p1, *v1], self._noted(notes, g, hidden, energy, powers, span), finite
 
-    def _noted(self, notes: dict[str, str], g, hidden, energy, power, span) -> dict[str, str]:
+    def _noted(self, notes: dict[str, str], g, hidden, energy, powers, span) -> dict[str, str]:
         """The accumulated notes after this step."""
         e = self.e
         error = e.put(f"fsub {e.type} {energy}, {notes['energy0']}")
-        after = dict(notes)
+        after, waits, second, before = dict(notes), None, "", ""
         if not self.program.conservative:
-            half = e.put(f"fmul {e.type} {span}, {e.constant(0.5)}")
-            work = e.put(f"fmul {e.type} {half}, {e.plus(notes['power'], power)}")
-            after["work"] = e.plus(notes["work"], work)
-            after["gross_work"] = e.plus(notes["gross_work"], e.intrinsic("fabs", work))
-            after["power"] = power
+            function = worked(self.program.switched, self.program.paced)
+            *done, off, wait, known = e.inline(
+                function, [[notes[x] for x in WORK], powers, [span]]
+            )[0]
+            after |= dict(zip(WORK, done, strict=True))
             error = e.put(f"fsub {e.type} {error}, {after['work']}")
+            waits, second = (e.compare("ogt", x, e.constant(0.5)) for x in (wait, known))
+            before = e.plus(notes["error"], off)
+            after |= {"error": error, "error_sum": e.plus(notes["error_sum"], off)}
+        least, most = notes["error_min"], notes["error_max"]
+        if (
+            waits is not None
+        ):  # the balance before this step is known now, if it has been waited for
+            least = e.select(second, e.smallest(before, least), least)
+            most = e.select(second, e.largest(before, most), most)
+        low, high = e.smallest(error, least), e.largest(error, most)
         return after | {
             "max_g": e.largest(g, notes["max_g"]),
             "max_hidden": e.largest(hidden, notes["max_hidden"]),
-            "error_min": e.smallest(error, notes["error_min"]),
-            "error_max": e.largest(error, notes["error_max"]),
-            "error_sum": e.plus(notes["error_sum"], error),
+            "error_min": low if waits is None else e.select(waits, least, low),
+            "error_max": high if waits is None else e.select(waits, most, high),
+            "error_sum": e.plus(after["error_sum"], error),
         }
 
     def _counted(self, notes: dict[str, str], iterations: str) -> dict[str, str]:
         """The notes on Newton."""
-        return {
-            "iterations": self.e.plus(notes["iterations"], iterations),
-            "most_iterations": self.e.largest(iterations, notes["most_iterations"]),
+        e = self.e
+        found = {
+            "iterations": e.plus(notes["iterations"], iterations),
+            "most_iterations": e.largest(iterations, notes["most_iterations"]),
         }
+        if self.left:
+            loose = e.compare("ogt", self.left, e.constant(0.0))
+            found["loose"] = e.plus(notes["loose"], e.number(loose))
+            found["left"] = e.largest(self.left, notes["left"])
+        return found
 
 
 def map_code(function: ca.Function, lanes: int = 1) -> str:

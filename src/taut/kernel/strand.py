@@ -24,6 +24,7 @@ from taut.kernel.places import Edge, Layout, Medium, Node, applied, quadratic
 from taut.kernel.sweep_code import MARGIN, sweep_code
 from taut.kernel.translate import to_casadi
 from taut.lie import se3
+from taut.portable import inverse as inverse_of, product, solve
 
 if TYPE_CHECKING:
     from taut.fields.field import Field
@@ -58,6 +59,8 @@ class Strand:
     classes: list[tuple[frozenset[str], int, int]]
     edges: list[tuple[int, int]]
     halo: list[tuple[str, int, int]] = field(default_factory=list)
+    # Whoever has an address of a sweep has the strand, and so its code.
+    alive: list[Native] = field(default_factory=list, repr=False)
 
     def __post_init__(self) -> None:
         # Rows begin on lines of the cache, an odd number of lines apart: so they fall into all of
@@ -100,6 +103,7 @@ class Strand:
         found = []
         for features, first, last in places:
             native = _compiled(_text(self.medium, self.layout, self.stride, *key, features))
+            self.alive.append(native)
             found.append((native.address("sweep"), first, last))
         return np.array(found, dtype=np.int64).reshape(-1, 3)
 
@@ -121,7 +125,8 @@ _TEXTS: dict[tuple, str] = {}
 
 def _text(medium: Medium, layout: Layout, stride: int, scheme: Scheme, stage: str, features) -> str:
     """The code of a sweep, remembered for media that can be told apart."""
-    key = (medium, layout.key(), stride, scheme.key, stage, features)
+    wide = lanes()
+    key = (medium, layout.key(), stride, scheme.key, stage, features, wide)
     if key not in _TEXTS:
         if stage in EDGE_STAGES:
             place = Edge(layout, medium) if medium.whole is None else MixedEdge(layout, medium)
@@ -144,7 +149,7 @@ def _text(medium: Medium, layout: Layout, stride: int, scheme: Scheme, stage: st
                 place.weigh(place.read(SEEN))
             else:
                 scheme.node(place)
-        _TEXTS[key] = sweep_code(place.sweep(), lanes(), stride)
+        _TEXTS[key] = sweep_code(place.sweep(), wide, stride)
     return _TEXTS[key]
 
 
@@ -306,20 +311,20 @@ def _fill(strand: Strand, mesh: Mesh, own, common, held) -> None:
     if len(common):
         one = mesh.inertia[common[0]]
         size = layout.slots["compliance"][1]
-        strand.give("compliance", _packed(np.linalg.inv(one)[None], size)[0])
+        strand.give("compliance", _packed(inverse_of(one)[None], size)[0])
         if layout.has("inertia"):
             size = layout.slots["inertia"][1]
             strand.give("inertia", _packed(one[None], size)[0])
     if own.any():
-        inverse = np.linalg.inv(mesh.inertia)
+        inverse = inverse_of(mesh.inertia)
         hold = np.broadcast_to(np.eye(6), inverse.shape).copy()
         for node, h in held.items():
             if h.end.kind == "roller":
                 strand.view("along")[:, node] = h.direction
                 continue
             z, w = h.freedom, mesh.inertia[node]
-            inverse[node] = z @ np.linalg.solve(z.T @ w @ z, z.T)
-            hold[node] = w @ inverse[node]
+            inverse[node] = product(z, solve(product(z.T, w, z), z.T))
+            hold[node] = product(w, inverse[node])
         strand.give("own_compliance", inverse)
         if layout.has("hold"):
             strand.give("hold", hold)

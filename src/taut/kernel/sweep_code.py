@@ -7,8 +7,9 @@ function goes over j = first … last − 1 in blocks of as many as there are la
 what it needs (of its own places and of neighbours), iterates where an equation is to be solved,
 writes, and adds to the sums.  The last block is masked, so any range will do; rows are padded by
 `MARGIN` places at both ends, which may be read and never count.  `par` holds numbers that are the
-same everywhere.  It returns −1, or the first place at which the iteration did not converge; the
-places of earlier blocks are then already written.
+same everywhere.  A sum is made in eight parts, of every eighth place, which are added in the end:
+so its bits do not depend on the number of lanes.  It returns −1, or the first place at which the
+iteration did not converge; the places of earlier blocks are then already written.
 
 An equation x = f(x) that is close to x = const (a bracket times a time step) is solved by repeating
 it: the error falls by a factor q each time, which is small where a step is short against the
@@ -28,6 +29,7 @@ from casadi import SX
 from taut.kernel.emit import Emitter, Graph, lean
 
 MARGIN = 8  # spare places before the first and after the last one
+SUMS = 8  # parts of a sum: as many as the widest block has lanes
 LIMIT = 60  # repetitions
 LONG = 2000  # instructions: a body of more is written once, and always masked
 NEXT, SAME = 1e-16, 4e-16  # a change to come, or a change, that does not count
@@ -125,8 +127,8 @@ class _Writer:
         e, n = self.e, self.lanes
         given = [e.broadcast("%par", i) for i in range(self.sweep.par.numel())]
         for i in range(len(self.sweep.sums)):
-            e.do(f"%sum{i} = alloca {e.type}, align 64")
-            e.do(f"store {e.type} {e.constant(0.0)}, ptr %sum{i}, align 64")
+            e.do(f"%sum{i} = alloca [{SUMS} x double], align 64")
+            e.do(f"store [{SUMS} x double] zeroinitializer, ptr %sum{i}, align 64")
         rows = {row + k for _, row, size in self._places() for k in range(size)}
         self.base = {}
         for row in sorted(rows) if self.stride is None else ():
@@ -228,11 +230,20 @@ class _Writer:
             i -= len(places)
             if mask is not None:
                 value = e.select(mask, value, e.constant(0.0))
-            so_far = e.put(f"load {e.type}, ptr %sum{i}, align 64")
-            e.do(f"store {e.type} {e.plus(so_far, value)}, ptr %sum{i}, align 64")
+            at = self._sum(i, j)
+            so_far = e.put(f"load {e.type}, ptr {at}, align {8 * self.lanes}")
+            e.do(f"store {e.type} {e.plus(so_far, value)}, ptr {at}, align {8 * self.lanes}")
 
         e.inline(self.rest, inputs, told)
         return label
+
+    def _sum(self, i: int, j: str) -> str:
+        """Where a block adds to a sum."""
+        e = self.e
+        if self.lanes == SUMS:
+            return f"%sum{i}"
+        part = e.put(f"and i64 {e.put(f'sub i64 {j}, %first')}, {SUMS - 1}")
+        return e.put(f"getelementptr double, ptr %sum{i}, i64 {part}")
 
     def _loaded(self, j: str, given: list[str], *, early: bool) -> list[list[str]]:
         """What is needed before the repetition, or only after it; the other lists are empty."""
@@ -324,14 +335,12 @@ class _Writer:
         e.do(f"ret i64 {e.put(f'add i64 {j}, {which}')}")
 
     def _file(self, i: int) -> None:
-        """Add the lanes of a sum to the sum in memory, in order."""
+        """Add the parts of a sum to the sum in memory, in order."""
         e = self.e
-        whole = e.put(f"load {e.type}, ptr %sum{i}, align 64")
-        at = e.put(f"getelementptr double, ptr %sums, i64 {i}")
-        total = e.put(f"load double, ptr {at}, align 8")
-        for lane in range(self.lanes):
-            part = (
-                whole if self.lanes == 1 else e.put(f"extractelement {e.type} {whole}, i32 {lane}")
-            )
+        to = e.put(f"getelementptr double, ptr %sums, i64 {i}")
+        total = e.put(f"load double, ptr {to}, align 8")
+        for k in range(SUMS):
+            at = e.put(f"getelementptr double, ptr %sum{i}, i64 {k}")
+            part = e.put(f"load double, ptr {at}, align 8")
             total = e.put(f"fadd double {total}, {part}")
-        e.do(f"store double {total}, ptr {at}, align 8")
+        e.do(f"store double {total}, ptr {to}, align 8")

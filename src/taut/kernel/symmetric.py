@@ -22,6 +22,7 @@ taken at the first round.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 import casadi as ca
@@ -62,8 +63,8 @@ class Shifted:
         own = ((self.q, step.q), (self.p, step.p), (self.v, step.v))
         return next((there for here, there in own if here is guess), guess)
 
-    def solve(self, *pairs: tuple[SX, SX], watch: SX) -> None:
-        self.solves.append(Solve(list(pairs), watch))
+    def solve(self, *pairs: tuple[SX, SX], watch: SX, each: Sequence[SX] = ()) -> None:
+        self.solves.append(Solve(list(pairs), watch, ca.vertcat(*(each or [watch]))))
 
     def moved(self, dq: SX) -> SX:
         return self._step.moved(self.by[0] + dq)

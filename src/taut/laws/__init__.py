@@ -1,5 +1,6 @@
 """Conserved quantities: found, proved, watched, and held to."""
 
+from taut.laws.bracket import PoissonLaw, poisson_bracket, poisson_laws
 from taut.laws.check import checked
 from taut.laws.darboux import darboux
 from taut.laws.find import conserved
@@ -12,7 +13,8 @@ from taut.laws.special import Special, Specials, special_values
 from taut.laws.symmetries import LieSymmetry, NoetherSymmetry, Symmetries
 
 __all__ = [
-    "HojmanLaw", "Law", "Laws", "LieSymmetry", "NoetherSymmetry", "Special", "Specials",
-    "Symmetries", "Symmetry", "absorbed", "casimirs", "checked", "conserved", "darboux", "hojman",
-    "lie_symmetries", "multiplier", "noether", "special_values",
+    "HojmanLaw", "Law", "Laws", "LieSymmetry", "NoetherSymmetry", "PoissonLaw", "Special",
+    "Specials", "Symmetries", "Symmetry", "absorbed", "casimirs", "checked", "conserved", "darboux",
+    "hojman", "lie_symmetries", "multiplier", "noether", "poisson_bracket", "poisson_laws",
+    "special_values",
 ]  # fmt: skip

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from taut.errors import InputError
+from taut.calls import public
+from taut.errors import InputError, brief
 from taut.laws.dynamics import Dynamics, Moving
 from taut.laws.field import WORD
 from taut.laws.law import Law
@@ -134,6 +135,7 @@ def points_of(normal: Normal, count: int) -> Moving:
     return d.moving(normal.ring, f, count, d.drawn(normal.ring, f), True)
 
 
+@public
 def checked(
     model: System | Flow, expression: Any, values: Mapping[str, float | None] | None = None
 ) -> Law:
@@ -147,6 +149,9 @@ def checked(
     values : mapping name → number, optional
         Of the parameters, where it is no law for all of them; otherwise the system's own.
     """
+    model = model_of(model, "laws")
+    if values is not None and not isinstance(values, Mapping):
+        raise InputError("values cannot be read", expected='{"k": 2.0}', received=brief(values))
     dynamics = Dynamics(model)
     law = read(model, expression)
     jumping = sorted({s.name for s in law.free_symbols} & controls_of(model))

@@ -22,6 +22,7 @@ from typing import Any
 import sympy as sp
 from sympy.polys.matrices import DomainMatrix
 
+from taut.calls import public
 from taut.errors import InputError
 from taut.laws.check import checked, model_of
 from taut.laws.dynamics import Dynamics
@@ -29,6 +30,7 @@ from taut.laws.find import Finder, whole
 from taut.laws.law import Law
 from taut.laws.normal import Normal
 from taut.laws.proof import TooLarge, _determinant
+from taut.laws.spelling import in_given_symbols
 from taut.laws.symmetry import tidied
 from taut.model import Flow, Mechanism, System, t
 from taut.text import aligned
@@ -203,6 +205,8 @@ def _factors(polynomial) -> list:
     return [f for f, _ in polynomial.factor()[1]] if polynomial != 0 else []
 
 
+@in_given_symbols
+@public
 def darboux(model: System | Mechanism | Flow, *, degree: int = 2) -> DarbouxPolynomials:
     """Darboux polynomials of a model with rational rates, and laws made of them.
 

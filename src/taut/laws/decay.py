@@ -22,6 +22,7 @@ from taut.laws.search import Ansatz, table
 SMALL = 6  # whole numbers in λ, with parameters
 LARGE = 1000  # and without them
 MANY = 100_000  # combinations that are tried
+FEW = 12  # numbers of a model that λ may be measured by
 
 
 @dataclass
@@ -61,6 +62,10 @@ def rate_of(residue: int, dynamics: Dynamics, values: dict, field: Field) -> sp.
     plain = rational(residue, field.p)
     if plain is not None and max(abs(plain[0]), plain[1]) < LARGE:
         return sp.Rational(*plain)
+    for unit in _units(dynamics):
+        share = rational(residue * pow(field.number(unit), -1, field.p) % field.p, field.p)
+        if share is not None and max(abs(share[0]), share[1]) < LARGE:
+            return sp.Rational(*share) * unit
     symbols = dynamics.parameters
     atoms: dict[sp.Expr, int] = {s: int(values[s][0]) for s in symbols} | {sp.Integer(1): 1}
     for denominator in (1, 2, 3):
@@ -73,6 +78,13 @@ def rate_of(residue: int, dynamics: Dynamics, values: dict, field: Field) -> sp.
         if factor is not None and max(abs(factor[0]), factor[1]) <= SMALL:
             return sp.Rational(*factor) * a * b
     return None
+
+
+def _units(dynamics: Dynamics) -> list[sp.Rational]:
+    """Numbers of the model and ratios of two: in other units λ is a small fraction of one."""
+    every = set().union(*(e.atoms(sp.Rational) for e in dynamics.expressions))
+    long = sorted((abs(x) for x in every if max(abs(x.p), x.q) >= LARGE), key=str)[:FEW]
+    return list(dict.fromkeys([*long, *(a / b for a in long for b in long if a != b)]))
 
 
 def _small(count: int) -> Iterator[tuple[int, ...]]:

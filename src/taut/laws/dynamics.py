@@ -21,8 +21,10 @@ import sympy as sp
 from flint import nmod_poly
 
 from taut.errors import ModelError
+from taut.laws.budget import spend
 from taut.laws.field import WORD, Field, downwards
 from taut.laws.ring import Point, Ring, tidy
+from taut.laws.squares import with_roots
 from taut.laws.triangle import Rung, triangular
 from taut.model import Flow, System, t
 
@@ -31,6 +33,7 @@ NOWHERE = (
 )
 TRIED = 200  # primes
 OVERSAMPLED = 3  # times the points that are needed are drawn at once
+ROOT = 48  # multiplications of a root
 SPARE = 8  # points at which the mass may turn out to be singular
 
 
@@ -238,7 +241,8 @@ class Dynamics:
         if not (self.constraints or self.levels or numbers):
             return [Field(p, block) for p in islice(downwards(block), count)]
         found = []
-        for p in islice(downwards(block), TRIED):
+        # Of four roots one prime in 16 has all; what is found by many primes needs many.
+        for p in islice(downwards(block), max(TRIED, 40 * count)):
             field = Field(p, block)
             try:
                 self.moving(ring, field, 1, self.drawn(ring, field), True)
@@ -284,11 +288,14 @@ class Dynamics:
         return self._rated(self._points(ring, field, size, parameters, time), time)
 
     def _points(self, ring: Ring, field: Field, size: int, parameters: dict, time: bool) -> Point:
+        spend(size * (len(self.state) + ROOT * (len(ring.roots) + 8 * len(self.relations))))
         given = {x: field.random(size) for x in self.state}
         if time:
             given[t] = field.random(size)
         for x, value in parameters.items():
             given[x] = np.broadcast_to(value, (size,)).astype(WORD)
+        if not (self.constraints or self.levels):
+            with_roots(ring, field, given, self.state)
         point = ring.sample(field, given)
         if self.constraints:
             self._place(point, self.ladder, self.constraints)
@@ -345,6 +352,7 @@ class Dynamics:
         size = len(point)
         if self.unit_mass:
             return {x: point(e) for x, e in zip(self.rates_of, self.right, strict=True)}
+        spend(size * (n + c) ** 3)
         matrix = np.zeros((size, n + c, n + c), dtype=WORD)
         right = np.zeros((size, n + c, 1), dtype=WORD)
         for i in range(n):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field as filled, replace
 from functools import cached_property
 from itertools import combinations_with_replacement
@@ -12,9 +13,20 @@ from typing import Any, overload
 import numpy as np
 import sympy as sp
 
-from taut.errors import InputError, listed, number
-from taut.laws.check import checked, controls_of, gradient_ranks, model_of, with_values
+from taut.calls import public
+from taut.errors import InputError, listed, number, whole as checked_whole
+from taut.laws.affine import Affine
+from taut.laws.budget import Spent, spend
+from taut.laws.check import (
+    NORMAL_FORM,
+    checked,
+    degree_of,
+    gradient_ranks,
+    model_of,
+    with_values,
+)
 from taut.laws.complete import Counted, counted, statement
+from taut.laws.course import COLUMNS, about, searched
 from taut.laws.decay import decaying, rate_of
 from taut.laws.dynamics import Dynamics, Moving
 from taut.laws.field import WORD, Field
@@ -26,21 +38,18 @@ from taut.laws.present import presented, simplest
 from taut.laws.proof import Forms, proved
 from taut.laws.recover import coefficients, plain
 from taut.laws.ring import Ring, Tangled, tidy
+from taut.laws.scale import of_unit_motion
 from taut.laws.search import SPARE, Ansatz, Search
+from taut.laws.spelling import in_given_symbols
 from taut.laws.symmetry import kind_of, symmetry_of, tidied
 from taut.model import Flow, Mechanism, System, t
-from taut.progress import Progress
 
 MOST = 4000  # columns at all
-COLUMNS = 700  # of an ansatz that is chosen by itself
-DEEPEST = 4  # degree that it goes to
 FARTHEST = 8  # and where a bound says that there is more
 CANCEL = 1  # degrees by which products may be higher than what is left of them
 PLAIN = ("energy", "momentum", "angular momentum")  # shown even if products of others give them
 VERIFYING = 2  # a block of primes that the search does not use
 FRESH = 40  # points modulo each of two other primes at which a law is checked
-SECONDS = 1.2e-9  # times the cube of the number of columns: what a search takes, roughly
-SHARE = 0.08  # of the budget for a bound
 
 
 @dataclass
@@ -51,6 +60,7 @@ class Found:
     degree: int
     rate: sp.Expr | int = 0
     energy: bool = False
+    formal: bool = False  # whether it was proved by a normal form when it was found
     terms: dict[sp.Expr, sp.Expr] = filled(default_factory=dict)
 
 
@@ -61,29 +71,30 @@ class Finder:
         self,
         model: System | Flow,
         functions: Iterable[Any],
-        time: int,
+        time: int | None,
         on: Iterable[Any] = (),
         fixed: Mapping[sp.Symbol, sp.Rational] | None = None,
     ) -> None:
         self.dynamics = levels_of(model, on) if on else Dynamics(model, fixed=fixed)
-        functions = [functions] if isinstance(functions, sp.Basic | str) else functions
-        self.functions = [tidy(model.read(e)) for e in listed("functions", functions)]
+        self.functions = [tidy(model.read(e)) for e in several("functions", functions)]
         logs = self._logarithms() if not self.dynamics.mechanical else []
         try:
-            self.search = Search(self.dynamics, [*self.functions, *logs], time)
+            self.search = Search(self.dynamics, [*self.functions, *logs])
         except Tangled:
             logs = []
-            self.search = Search(self.dynamics, self.functions, time)
+            self.search = Search(self.dynamics, self.functions)
         own = generators(self.dynamics, self.search)
         self.basis = [*own, *(e for e in self.functions if e not in own)]
         self.logs = [e for e in logs if e not in self.basis]
-        self.time = time
+        self.time = time  # the highest power of t; None: as the degree allows
+        self.timed = time != 0
         self.found: list[Found] = []
         self.still: list[Found] = []  # constant wherever one can get: ± the area of a rigid part
         self.laws_functions: list[sp.Expr] = []
         self._fresh: list[Moving] | None = None
         self._jets: dict[bool, Integrals] = {}
         self._kinds: dict[tuple, tuple[str, Symmetry | None]] = {}
+        self.unfinished: list[Found] = []  # of a degree that was not finished
         self.left_out = False  # whether a law had coefficients that could not be told
 
     def _logarithms(self) -> list[sp.Expr]:
@@ -93,14 +104,16 @@ class Finder:
 
     @property
     def settled(self) -> bool:
-        """Whether there are as many independent laws without time as there can be."""
+        """Whether there are as many independent laws as there can be, without time if it may be."""
         most = len(self.dynamics.state) - len(self.dynamics.relations) - 1
+        if self.timed and (self.dynamics.timed or most == 0):
+            return len(self.independent()) > most
         return len(self.independent([x for x in self.found if not x.expression.has(t)])) >= most
 
     def ansatz(self, degree: int, time: int | None = None) -> Ansatz:
         """All monomials up to this degree."""
         time = self.time if time is None else time
-        more = (t,) if time else ()
+        more = (t,) if time != 0 else ()
         return Ansatz((*self.basis, *more), degree, time, tuple(self.logs))
 
     # ---- one degree --------------------------------------------------------------------------
@@ -140,6 +153,9 @@ class Finder:
         except KeyboardInterrupt:
             self.found += added
             raise
+        except Spent:
+            self.unfinished = added  # they may be sums of others that were not reached
+            raise
         self._pruned(added, degree)
 
     def _pruned(self, added: list[Found], degree: int) -> None:
@@ -162,6 +178,7 @@ class Finder:
         return self._kinds[key]
 
     def _named(self, law: Found) -> tuple[str, Symmetry | None]:
+        spend()
         points = self.search.moving(8)
         symmetry = None if law.rate else symmetry_of(self.dynamics, law.expression, points)
         kind = kind_of(self.dynamics, law.expression, symmetry)
@@ -203,6 +220,36 @@ class Finder:
                     self.found[k] = x
                     break
 
+    def complete_symmetries(self, degree: int) -> None:
+        """Add the laws of affine symmetries that an ansatz of a low degree does not hold.
+
+        Momenta come first; of others only those that are no functions of what is known.
+        """
+        model, d = self.dynamics.model, self.dynamics
+        if d.levels or not isinstance(model, System):
+            return
+        known = Affine(model, d.fixed).found()
+        for x in sorted(known, key=lambda x: x.kind not in PLAIN):
+            spend()
+            if x.expression.has(t) and not self.timed:
+                continue
+            law = Found(x.expression, degree_of(d, x.expression), formal=x.formal)
+            if law.degree <= degree or (x.kind == "energy" and self._seeds):
+                continue
+            fresh = len(self.independent([*self.found, law])) > len(self.independent())
+            plain = x.kind in PLAIN and self._new(law, self.found, max(law.degree, degree + 1))
+            if not (fresh or plain):
+                continue
+            self._kinds[law.expression, law.rate, law.energy] = (x.kind, x.symmetry)
+            self.found.append(law)
+
+    def complete_unfinished(self) -> None:
+        """Add what an interrupted degree gave, unless it is a function of the rest."""
+        for law in self.unfinished:
+            if len(self.independent([*self.found, law])) > len(self.independent()):
+                self.found.append(law)
+        self.unfinished = []
+
     def _new(self, law: Found, others: list[Found], degree: int) -> bool:
         """Whether it is no combination of products of the others."""
         points = self.search.moving(8 + self._products(degree, others))
@@ -226,6 +273,7 @@ class Finder:
         values = [points(x.expression) for x in laws]
         made = []
         for chosen in self._powers(degree, laws):
+            spend(len(points.point) * (len(chosen) + 1))
             total = np.ones(len(points.point), dtype=WORD)
             for i in chosen:
                 total = f.mul(total, values[i])
@@ -310,8 +358,9 @@ class Finder:
         for x in self.found:
             condition = condition_of(self.dynamics, self.search.ring, x.expression)
             kind, symmetry = self._kind(x) if not condition else ("conditional", None)
-            proof = self._proof(x.expression, forms)
-            made.append(Law(x.expression, kind, x.degree, proof, symmetry, condition))
+            proof = NORMAL_FORM if x.formal else self._proof(x.expression, forms)
+            law, symmetry = of_unit_motion(x.expression, kind, symmetry, set(self.dynamics.state))
+            made.append(Law(law, kind, x.degree, proof, symmetry, condition))
         chosen = self.independent()
         still = len(self.independent([x for x in self.found if not x.expression.has(t)]))
         words = self.ansatz(degree).words()
@@ -329,7 +378,7 @@ class Finder:
         for d in range(degree + 1, FARTHEST + 1):
             met = all(x.complete for x in bounds if not x.time)
             wide = self.ansatz(d, time=0).columns > COLUMNS
-            if met or wide or clock.perf_counter() > until:
+            if met or wide or clock.thread_time() > until:
                 return d - 1, bounds
             before = len(self.found)
             self.at(d, time=0)
@@ -341,14 +390,15 @@ class Finder:
         """Jet bounds: first without t, if laws may be free of it, then with it."""
         expressions = [x.expression for x in self.found]
         work, made = Work(seconds), []
-        for time in (False, True) if self.time else (False,):
+        for time in (False, True) if self.timed else (False,):
             made += counted(self.search, expressions, degree, time, work, self._jets)
         return made
 
     def _proof(self, law: sp.Expr, forms: Forms) -> str:
         # Relations with roots or sines in them need not reduce to zero what is zero.
-        if proved(self.dynamics, self.search.ring, law, forms):
-            return "normal form"
+        with suppress(Spent):
+            if proved(self.dynamics, self.search.ring, law, forms):
+                return NORMAL_FORM
         return f"D I = 0 at {2 * FRESH} random points modulo two primes near 2³¹"
 
     def independent(self, laws: list[Found] | None = None) -> list[int]:
@@ -372,14 +422,19 @@ def _independent(f: Field, known: list[np.ndarray], new: list[np.ndarray]) -> li
 
 
 def whole(what: str, value: Any, least: int) -> int:
-    """A whole number, checked."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(
-            f"{what} is not a number that counts",
-            expected=f"a whole number from {least}",
-            received=repr(value)[:80],
-        )
-    return int(value)
+    """A whole number, checked; of degrees as high as there may be monomials nothing is found."""
+    return checked_whole(what, value, least, MOST)
+
+
+def several(what: str, given: Any) -> list[Any]:
+    """Expressions: one that stands alone, or a list of them."""
+    one = isinstance(given, sp.Basic | str | Law) and not isinstance(given, sp.MatrixBase)
+    return [given] if one else listed(what, given)
+
+
+def power_of_time(time: Any) -> int | None:
+    """The highest power of t; None is as the degree allows."""
+    return None if time is None else whole("time", time, 0)
 
 
 @overload
@@ -387,7 +442,7 @@ def conserved(
     model: System | Mechanism | Flow,
     *,
     degree: int | None = None,
-    time: int = 2,
+    time: int | None = None,
     functions: Iterable[Any] = (),
     on: Any = (),
     budget: float = 5.0,
@@ -400,11 +455,13 @@ def conserved(
 def conserved(model: System | Mechanism | Flow, *, proposed: Any) -> Law: ...
 
 
+@in_given_symbols
+@public
 def conserved(
     model: System | Mechanism | Flow,
     *,
     degree: int | None = None,
-    time: int = 2,
+    time: int | None = None,
     functions: Iterable[Any] = (),
     on: Any = (),
     budget: float = 5.0,
@@ -422,8 +479,9 @@ def conserved(
         Up to which monomials are tried.  Without it the degree grows to four, as long as there are
         few enough of them and no more independent laws are possible; and farther, without t, where
         a bound says that there are more laws.
-    time : int
-        The highest power of t in a monomial; 0 leaves out laws that depend on time.
+    time : int, optional
+        The highest power of t in a monomial; 0 leaves out laws that depend on time.  Without it t
+        may occur as often as the degree allows.
     functions : iterable of Expr
         More functions to build laws from, besides those that occur in the equations.
     on : Expr or iterable of Expr
@@ -462,69 +520,16 @@ def conserved(
     if proposed is not None:
         return checked(model, proposed)
     degree = None if degree is None else whole("degree", degree, 1)
-    levels = [on] if isinstance(on, sp.Expr | str) else listed("on", on)
+    levels = several("on", on)
     budget = number("budget", budget, "a number of seconds")
     if budget < 0:
         raise InputError("budget is negative", expected="seconds, or 0", received=budget)
-    finder = Finder(model, functions, whole("time", time, 0), levels)
+    finder = Finder(model, functions, power_of_time(time), levels)
     if degree is not None and (size := finder.ansatz(degree).columns) > MOST:
         raise InputError(
             f"degree {degree} takes too many monomials",
             expected=f"at most {MOST}, a matter of minutes",
-            received=f"{size} in {len(finder.ansatz(1).generators)} functions, "
-            f"about {_about(size)}",
+            received=f"{size} in {len(finder.ansatz(1).generators)} functions, about {about(size)}",
             remedy="ask for a lower degree, or for time=0",
         )
     return searched(finder, degree, budget, progress)
-
-
-def searched(
-    finder: Finder, degree: int | None, budget: float, progress: Any, bounded: bool = True
-) -> Laws:
-    """Degree after degree; an interruption ends it with what was found."""
-    sizes = {d: finder.ansatz(d).columns for d in range(1, (degree or DEEPEST) + 1)}
-    if degree is None:
-        sizes = {d: size for d, size in sizes.items() if d == 1 or size <= COLUMNS}
-    begin, last, stage = clock.perf_counter(), 0, "degree 1"
-    try:
-        with Progress(progress, sum(sizes.values()), finder.dynamics.model, "searching") as bar:
-            for d, size in sizes.items():
-                if degree is None and d > 1 and clock.perf_counter() - begin > budget:
-                    break
-                stage = f"degree {d}"
-                bar.say(f"{stage}: {size} functions", SECONDS * size**3)
-                finder.at(d)
-                last = d
-                bar.add(size)
-                if degree is None and finder.settled and (d > 1 or not finder.time):
-                    break
-            stage = "the last laws"
-            if finder.time and finder.dynamics.decays:
-                finder.decaying(min(last, 2))
-            finder.complete_seeds(last)
-            stage, reach = "the bounds", last
-            bounds = finder.bounds(last, SHARE * budget) if bounded else []
-            if degree is None and bounded:
-                bar.say("higher degrees, since there is more")
-                reach, bounds = finder.farther(last, bounds, SHARE * budget, begin + budget)
-        stage = "the proofs"
-        return _whatever(finder.laws(last, reach, bounds), finder.dynamics.model)
-    except KeyboardInterrupt:
-        found = finder.laws(last, note=f"interrupted at {stage}; up to then ")
-        return _whatever(found, finder.dynamics.model)
-
-
-def _whatever(laws: Laws, model: System | Flow) -> Laws:
-    """Those that do not contain controls, and hold whatever these are."""
-    names = controls_of(model)
-    kept = [x for x in laws if not names & {s.name for s in x.expression.free_symbols}]
-    if len(kept) == len(laws):
-        return laws
-    chosen = [i for i, x in enumerate(kept) if x in laws.independent]
-    told = f"laws that contain the controls {', '.join(sorted(names))} are left out"
-    return Laws(kept, len(chosen), chosen, told)
-
-
-def _about(columns: int) -> str:
-    minutes = SECONDS * columns**3 / 60
-    return f"{minutes:.0f} minutes" if minutes < 120 else f"{minutes / 60:.0f} hours"

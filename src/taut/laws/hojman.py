@@ -23,14 +23,15 @@ function of laws that are known.  Each result says so.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, overload
 
 import numpy as np
 import sympy as sp
 
-from taut.errors import InputError, listed
+from taut.calls import public
+from taut.errors import InputError, flag, listed
 from taut.laws.check import (
     NORMAL_FORM,
     _proved,
@@ -44,7 +45,7 @@ from taut.laws.check import (
 from taut.laws.darboux import darboux
 from taut.laws.dynamics import Dynamics
 from taut.laws.field import WORD
-from taut.laws.find import COLUMNS, Finder, conserved
+from taut.laws.find import COLUMNS, Finder, conserved, several, whole
 from taut.laws.generators import generators
 from taut.laws.law import Law, Laws
 from taut.laws.lie import _checked as checked_symmetry, lie_symmetries
@@ -54,6 +55,7 @@ from taut.laws.proof import TooLarge
 from taut.laws.rates import Jet
 from taut.laws.recover import plain
 from taut.laws.search import Search
+from taut.laws.spelling import in_given_symbols, in_own_symbols
 from taut.laws.symmetries import LieSymmetry, Symmetries
 from taut.model import Flow, Mechanism, System, t
 from taut.model.latex import block, brief
@@ -63,6 +65,7 @@ HEAD = ("symmetry", "μ", "I_H", "what it is")
 NEW = "new"
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class HojmanLaw:
     """What a symmetry and a multiplier give.
@@ -159,11 +162,13 @@ class Volume:
         return total
 
 
+@public
 def multiplier(
     model: System | Mechanism | Flow, *, functions: Iterable[Any] = (), degree: int = 1
 ) -> sp.Expr:
     """A multiplier μ with div + D ln μ = 0, by the order of the module's head."""
     model = model_of(model, "multipliers")
+    functions, degree = several("functions", functions), whole("degree", degree, 1)
     d = Dynamics(model)
     volume = Volume(model, d)
     if volume.divergence == 0:
@@ -175,13 +180,13 @@ def multiplier(
             return mu
     more = [read(model, e) for e in functions]
     more = [*more, *(sp.log(f) for f in _surfaces(model))]
-    search = Search(d, more, 1)
+    search = Search(d, more)
     own = [*generators(d, search), t]
     functions_of = [g for g in own if g not in d.state and not isinstance(g, sp.exp | sp.log)]
     logs = [sp.log(g.base if isinstance(g, sp.Pow) else g) for g in functions_of]
     logs = [e for e in logs if d.timed or not e.has(t)]
     basis = tuple(dict.fromkeys([*own, *more, *logs]))
-    search = Search(d, [*basis, volume.divergence], 1)
+    search = Search(d, [*basis, volume.divergence])
     normal = Normal(d, [*basis, volume.divergence])
 
     def along(jet: Jet) -> list[Part]:
@@ -222,7 +227,7 @@ def exponential(e: sp.Expr) -> sp.Expr:
 def _surfaces(model: System | Flow) -> list[sp.Expr]:
     """Darboux polynomials, where rates are rational."""
     try:
-        return [x.polynomial for x in darboux(model) if x.cofactor != 0]
+        return [x.polynomial for x in in_own_symbols(darboux)(model) if x.cofactor != 0]
     except InputError:
         return []
 
@@ -233,7 +238,7 @@ def hojman(
     *,
     mu: Any = None,
     degree: int | None = None,
-    time: int = 2,
+    time: int | None = None,
     functions: Iterable[Any] = (),
     dynamical: bool = False,
     laws: Laws | None = None,
@@ -247,12 +252,14 @@ def hojman(
 ) -> HojmanLaw: ...
 
 
+@in_given_symbols
+@public
 def hojman(
     model: System | Mechanism | Flow,
     *,
     mu: Any = None,
     degree: int | None = None,
-    time: int = 2,
+    time: int | None = None,
     functions: Iterable[Any] = (),
     dynamical: bool = False,
     laws: Laws | None = None,
@@ -294,20 +301,22 @@ def hojman(
       x ∂x              1  2                 a number
       t ∂x              1  0                 zero
       t*x ∂t + x**2 ∂x  1  -3*t*x_dot + 3*x  known: -3*(t*x_dot - x)
-    7 in all; complete in this ansatz: degree ≤ 2 in x, t
+    7 in all; complete in this ansatz: degree ≤ 2 in x, t, but t to the power of at most 1
     """
     model = model_of(model, "symmetries")
     if proposed is not None:
         return _proposed(model, proposed, laws)
+    functions = several("functions", functions)
+    dynamical = flag("dynamical", dynamical)
     d = Dynamics(model)
     Volume(model, d)
     factor = multiplier(model) if mu is None else _multiplier(model, d, read(model, mu))
     phase = isinstance(model, System) and model.form == "hamiltonian"
-    found = lie_symmetries(
+    found = in_own_symbols(lie_symmetries)(
         model, degree=degree, time=time, functions=functions, dynamical=dynamical or phase
     )
     given = [read(model, e) for e in functions]
-    known = _known(model, d, [factor, *given]) if laws is None else _given(laws)
+    known = _known(model, d, [factor, *given]) if laws is None else _given(model, laws)
     made = [_made(model, d, factor, s, known) for s in found]
     return Symmetries(made, HEAD, found.complete)
 
@@ -319,8 +328,8 @@ def _known(model: System | Flow, d: Dynamics, given: list[sp.Expr]) -> Laws:
     more = [x for x in inside if x.free_symbols & moving and not isinstance(x, sp.log)]
     more += [1 / f for f in _surfaces(model)]
     degree = 3 if more else 2
-    finder = Finder(model, more, 2)
-    return conserved(
+    finder = Finder(model, more, None)
+    return in_own_symbols(conserved)(
         model, functions=more, degree=degree if finder.ansatz(degree).columns <= COLUMNS else None
     )
 
@@ -339,13 +348,15 @@ def _multiplier(model: System | Flow, d: Dynamics, mu: sp.Expr) -> sp.Expr:
     return mu
 
 
-def _given(laws: Any) -> Any:
-    """Laws that somebody else has found."""
+def _given(model: System | Flow, laws: Any) -> Laws:
+    """Laws that somebody else has found, in our symbols."""
     if not all(isinstance(law, Law) for law in listed("laws", laws, "what taut.conserved found")):
         raise InputError(
             "laws cannot be read", expected="what taut.conserved found", received=repr(laws)[:80]
         )
-    return laws
+    rank = getattr(laws, "rank", len(laws))
+    read_in = [replace(law, expression=model.read(law.expression)) for law in laws]
+    return Laws(read_in, rank, (), "")
 
 
 def _proposed(model: System | Flow, proposed: Any, laws: Laws | None) -> HojmanLaw:
@@ -362,7 +373,7 @@ def _proposed(model: System | Flow, proposed: Any, laws: Laws | None) -> HojmanL
             first = first or error
             continue
         symmetry = checked_symmetry(model, dynamics, tuple(proposed[1:]))
-        known = _known(model, d, [mu, *symmetry.eta]) if laws is None else _given(laws)
+        known = _known(model, d, [mu, *symmetry.eta]) if laws is None else _given(model, laws)
         return _made(model, dynamics, factor, symmetry, known, said(table))
     assert first is not None
     raise first

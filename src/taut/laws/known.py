@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from math import comb
 from typing import Any
 
 import sympy as sp
 
-from taut.errors import TautError
+from taut.errors import InputError, TautError
+from taut.laws.alone import laws_of_symmetries
+from taut.laws.budget import Budget, Spent, limited
 from taut.laws.check import small_enough
-from taut.laws.find import Finder, searched
+from taut.laws.course import COLUMNS, LEAST, searched
+from taut.laws.find import Finder
 from taut.laws.law import Laws
 from taut.laws.ring import exact
 from taut.model import Flow, System
 
-BUDGET, TIME = 1.0, 2  # seconds after which no higher degree is begun; powers of t
+BUDGET = 1.0  # seconds after which no higher degree is begun, and seconds' worth of work at most
+PATIENCE = 1.0  # seconds by the clock; symmetries and proofs have half of one each
 
 
 def laws_of(system: System, values: Mapping[str, float]) -> Laws | TautError:
@@ -36,16 +41,29 @@ def _found(system: System, values: Mapping[str, float]) -> Laws | TautError:
     names = (system.coordinates, system.velocities, system.momenta)
     slot = _slot(f"{system.key} {names} {sorted(values.items())}")
     if not slot:
-        model: System | Flow = system if system.flow is None else system.flow
-        known = [sp.Symbol(name, real=True) for name in system.parameters]
-        known = model.parameters if isinstance(model, Flow) else known
-        fixed = {s: exact(float(values[s.name])) for s in known if s.name in values}
-        try:
-            finder = Finder(small_enough(model), (), TIME, fixed=fixed)
-            slot.append(searched(finder, None, BUDGET, False, bounded=False))
-        except TautError as error:
-            slot.append(error)
+        slot.append(_searched(system, values))
     return slot[0]
+
+
+def _searched(system: System, values: Mapping[str, float]) -> Laws | TautError:
+    model: System | Flow = system if system.flow is None else system.flow
+    known = [sp.Symbol(name, real=True) for name in system.parameters]
+    known = model.parameters if isinstance(model, Flow) else known
+    fixed = {s: exact(float(values[s.name])) for s in known if s.name in values}
+    size = comb(2 * (system.n + 1) + 1, 2) if isinstance(model, System) else 0  # at least
+    why = f"degree {LEAST} takes {size} functions or more, and may take {COLUMNS}"
+    if size <= COLUMNS:
+        limit = Budget(BUDGET, PATIENCE)
+        try:
+            with limited(limit):
+                finder = Finder(small_enough(model), (), None, fixed=fixed)
+            size = finder.ansatz(LEAST).columns
+            why = f"degree {LEAST} takes {size} functions, and may take {COLUMNS}"
+            if size <= COLUMNS or isinstance(model, Flow):
+                return searched(finder, None, BUDGET, False, bounded=False, limit=limit)
+        except (TautError, Spent) as error:
+            why = str(error).splitlines()[0]
+    return InputError(why) if isinstance(model, Flow) else laws_of_symmetries(model, fixed, why)
 
 
 @lru_cache(maxsize=256)

@@ -9,6 +9,7 @@ from typing import Any
 
 import sympy as sp
 
+from taut.calls import public
 from taut.model.latex import array, block, brief, formula, latex, listed
 from taut.text import aligned, counted, tex
 
@@ -16,6 +17,7 @@ WIDTH = 100  # of a line
 SHOWN = 24  # laws that a notebook shows
 
 
+@public
 @dataclass(frozen=True)
 class Symmetry:
     r"""The symmetry that gives a law by Noether's theorem.
@@ -41,6 +43,7 @@ class Symmetry:
     point: bool
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class Law:
     """A conserved quantity.
@@ -108,6 +111,7 @@ class Law:
         return f"Law({self.kind}: {self.expression})"
 
 
+@public
 class Laws(list):
     """A list of `Law`, with what is known of them together.
 
@@ -121,7 +125,11 @@ class Laws(list):
         What the set is complete in: a theorem where there is one.
     bounds : tuple of Counted
         How many laws of each degree in the velocities are known, and can be at most.
+    stopped : str
+        Beyond what was not looked for laws, and why; empty if the search came to its end.
     """
+
+    stopped: str = ""
 
     def __init__(
         self,

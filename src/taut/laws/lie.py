@@ -21,17 +21,19 @@ from typing import Any, overload
 import numpy as np
 import sympy as sp
 
-from taut.errors import InputError
+from taut.calls import public
+from taut.errors import InputError, flag
 from taut.laws.check import NORMAL_FORM, model_of, read, said, settings
 from taut.laws.dynamics import Dynamics
 from taut.laws.field import WORD
-from taut.laws.find import whole
+from taut.laws.find import power_of_time, several, whole
 from taut.laws.generators import generators
 from taut.laws.linear import Linear, Part
 from taut.laws.normal import FRESH, Normal, shown
 from taut.laws.proof import TooLarge
 from taut.laws.rates import Jet, Rates
 from taut.laws.search import Ansatz, Search
+from taut.laws.spelling import in_given_symbols
 from taut.laws.symmetries import LieSymmetry, Symmetries, parted
 from taut.laws.symmetry import tidied
 from taut.model import Flow, Mechanism, System, t
@@ -194,7 +196,7 @@ def lie_symmetries(
     model: System | Mechanism | Flow,
     *,
     degree: int | None = None,
-    time: int = 2,
+    time: int | None = None,
     functions: Iterable[Any] = (),
     dynamical: bool = False,
     proposed: None = None,
@@ -205,11 +207,13 @@ def lie_symmetries(
 def lie_symmetries(model: System | Mechanism | Flow, *, proposed: Any) -> LieSymmetry: ...
 
 
+@in_given_symbols
+@public
 def lie_symmetries(
     model: System | Mechanism | Flow,
     *,
     degree: int | None = None,
-    time: int = 2,
+    time: int | None = None,
     functions: Iterable[Any] = (),
     dynamical: bool = False,
     proposed: Any = None,
@@ -223,8 +227,8 @@ def lie_symmetries(
     degree : int, optional
         Of ξ₀ and ξ as polynomials in the variables and the functions of them that occur.  Without
         it the largest up to three (dynamical: two) that is quick.
-    time : int
-        The highest power of t.
+    time : int, optional
+        The highest power of t; without it t may occur as often as the degree allows.
     functions : iterable of Expr
         More functions to build symmetries from.
     dynamical : bool
@@ -255,15 +259,15 @@ def lie_symmetries(
     d = Dynamics(model)
     if proposed is not None:
         return _checked(model, d, proposed)
-    motion = motion_of(model, d, dynamical)
-    more = [read(model, e) for e in functions]
-    time = whole("time", time, 0)
-    search = Search(d, more, time)
+    motion = motion_of(model, d, flag("dynamical", dynamical))
+    more = [read(model, e) for e in several("functions", functions)]
+    time = power_of_time(time)
+    search = Search(d, more)
     own = generators(d, search)
     if motion.kind == "point":
         own = [e for e in own if not e.has(*d.rates_of)]
         _forbid_velocities(d, more)
-    basis = (*own, *(e for e in more if e not in own), *((t,) if time else ()))
+    basis = (*own, *(e for e in more if e not in own), *((t,) if time != 0 else ()))
     count = len(motion.moved) + (motion.kind == "point")
     if degree is None:
         deepest = DEEPEST[motion.kind]

@@ -60,8 +60,8 @@ class Linear:
         What monomials are made of.
     degrees : list of int
         Of each unknown function.
-    time : int
-        The highest power of t.
+    time : int or None
+        The highest power of t; None is as the degree allows.
     parts : callable
         (a, b, d) for each unknown function at a jet; None for zero.
     right : callable, optional
@@ -76,7 +76,7 @@ class Linear:
     ring: Ring
     generators: tuple[sp.Expr, ...]
     degrees: list[int]
-    time: int
+    time: int | None
     parts: Callable[[Jet], list[Part]]
     right: Callable[[Jet], np.ndarray] | None = None
     without_constant: frozenset[int] = frozenset()

@@ -20,10 +20,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, overload
 
-import numpy as np
 import sympy as sp
 
+from taut.calls import public
 from taut.errors import InputError
+from taut.laws.action import Action, Still
 from taut.laws.check import (
     NORMAL_FORM,
     _proved,
@@ -36,15 +37,17 @@ from taut.laws.check import (
     small_enough,
 )
 from taut.laws.dynamics import Dynamics
-from taut.laws.find import whole
+from taut.laws.find import power_of_time, several, whole
+from taut.laws.gauge import IDENTITY, gauge_of, moving, vanishing
 from taut.laws.generators import generators
 from taut.laws.law import Law, Symmetry
-from taut.laws.linear import Linear, Part
-from taut.laws.normal import FRESH, Normal, shown
+from taut.laws.linear import Linear
+from taut.laws.normal import Normal, shown
 from taut.laws.proof import TooLarge, rate
 from taut.laws.rates import Jet, Rates
 from taut.laws.ring import tidy
 from taut.laws.search import Ansatz, Search
+from taut.laws.spelling import in_given_symbols
 from taut.laws.symmetries import NoetherSymmetry, Symmetries, parted
 from taut.laws.symmetry import kind_of, tidied
 from taut.model import Flow, Mechanism, System, t
@@ -52,91 +55,6 @@ from taut.model import Flow, Mechanism, System, t
 COLUMNS = 1000  # of an ansatz that is chosen by itself
 DEEPEST = 3
 HEAD = ("kind", "symmetry", "G", "law")
-IDENTITY = f"Noether's identity at {2 * FRESH} random points modulo two primes near 2³¹"
-
-
-class Still(Dynamics):
-    """States of a system and the rates of q and t; there need not be accelerations."""
-
-    def _accelerations(self, point) -> dict[sp.Symbol, np.ndarray]:
-        return {}
-
-
-class Action:
-    """What Noether's identity is made of."""
-
-    def __init__(self, d: Dynamics) -> None:
-        self.d = d
-        q, energy = d.positions, d.energy_function
-        assert isinstance(d.model, System)
-        self.v = [d.explicit[x] for x in q]
-        if d.model.form == "lagrangian":
-            self.p = [energy.diff(w) for w in d.rates_of]
-            self.lagrangian = energy
-            self.energy = sum(p * w for p, w in zip(self.p, self.v, strict=True)) - energy
-            slope = energy
-            self.forces = d.forces
-        else:
-            self.p = list(d.rates_of)
-            self.energy = energy
-            self.lagrangian = sum(p * w for p, w in zip(self.p, self.v, strict=True)) - energy
-            slope = -energy
-            inner = dict(zip(d.model.velocities, self.v, strict=True))
-            self.forces = [f.xreplace(inner) for f in d.forces]
-        self.by_q = [slope.diff(x) for x in q]
-        self.by_t = slope.diff(t)
-        # A parameter of the action alone, in a total derivative, does not occur in the motion.
-        own = self.lagrangian.free_symbols - {*d.state, t}
-        d.parameters = sorted({*d.parameters, *own}, key=lambda s: s.name)
-
-    @property
-    def expressions(self) -> list[sp.Expr]:
-        """Everything that occurs."""
-        return [self.lagrangian, self.energy, *self.p, *self.by_q, self.by_t, *self.forces]
-
-    def parts(self, jet: Jet) -> list[Part]:
-        """The identity at points, and ξ tangent to the constraints."""
-        f, d = jet.field, self.d
-        time, places = jet(self.by_t), [jet(e) for e in self.by_q]
-        for i, force in enumerate(self.forces):
-            if force != 0:
-                push = jet(force)
-                places[i] = f.add(places[i], push)
-                time = f.sub(time, f.mul(push, jet(self.v[i])))
-        for g, row in zip(d.constraints, d.jacobian, strict=True):
-            weight = f.random(jet.size)
-            time = f.add(time, f.mul(weight, jet(g.diff(t))))
-            for i, e in enumerate(row):
-                if e != 0:
-                    places[i] = f.add(places[i], f.mul(weight, jet(e)))
-        one = np.ones(jet.size, dtype=np.uint64)
-        unknown = [(a, jet(p), None) for a, p in zip(places, self.p, strict=True)]
-        return [(time, jet(-self.energy), None), *unknown, (None, one, None)]
-
-    def law(self, xi0: sp.Expr, xi: list[sp.Expr], gauge: sp.Expr) -> sp.Expr:
-        """SGM (5)."""
-        eta = [a - w * xi0 for a, w in zip(xi, self.v, strict=True)]
-        return self.lagrangian * xi0 + sum(p * e for p, e in zip(self.p, eta, strict=True)) + gauge
-
-    def identity(self, xi0: sp.Expr, xi: list[sp.Expr], gauge: sp.Expr) -> sp.Expr:
-        """The left side of SGM (4) plus Ġ, for functions of t and q."""
-        d = self.d
-
-        def dot(e: sp.Expr) -> sp.Expr:
-            return e.diff(t) + sum(e.diff(x) * w for x, w in zip(d.positions, self.v, strict=True))
-
-        total = self.by_t * xi0 - self.energy * dot(xi0) + dot(gauge)
-        for i, e in enumerate(xi):
-            total += self.by_q[i] * e + self.p[i] * dot(e)
-            total += self.forces[i] * (e - self.v[i] * xi0)
-        return total
-
-    def pushed(self, xi0: sp.Expr, xi: list[sp.Expr]) -> list[sp.Expr]:
-        """g_q·ξ + g_t ξ₀ for each constraint."""
-        return [
-            sum((a * e for a, e in zip(row, xi, strict=True)), g.diff(t) * xi0)
-            for g, row in zip(self.d.constraints, self.d.jacobian, strict=True)
-        ]
 
 
 def needs_lagrangian(model: Any) -> System:
@@ -160,7 +78,7 @@ def noether(
     system: System | Mechanism,
     *,
     degree: int | None = None,
-    time: int = 2,
+    time: int | None = None,
     functions: Iterable[Any] = (),
     law: None = None,
     proposed: None = None,
@@ -175,11 +93,13 @@ def noether(system: System | Mechanism, *, law: Any) -> NoetherSymmetry: ...
 def noether(system: System | Mechanism, *, proposed: Any) -> NoetherSymmetry: ...
 
 
+@in_given_symbols
+@public
 def noether(
     system: System | Mechanism,
     *,
     degree: int | None = None,
-    time: int = 2,
+    time: int | None = None,
     functions: Iterable[Any] = (),
     law: Any = None,
     proposed: Any = None,
@@ -194,14 +114,15 @@ def noether(
     degree : int, optional
         Of ξ₀ and ξ as polynomials in t, q and the functions of them that occur; G may be higher by
         one.  Without it the largest up to three that is quick.
-    time : int
-        The highest power of t.
+    time : int, optional
+        The highest power of t; without it t may occur as often as the degree allows.
     functions : iterable of Expr
         More functions of t and q, such as sin t and cos t for an oscillator.
     law : Expr, optional
         A law instead of a search: its symmetry, by the inverse of the theorem.
-    proposed : (xi0, xi, G), optional
-        A symmetry to check instead of a search; it may depend on velocities.
+    proposed : (xi0, xi) or (xi0, xi, G), optional
+        A symmetry to check instead of a search; it may depend on velocities.  Without G one is
+        looked for, up to degree five.
 
     Returns
     -------
@@ -232,7 +153,7 @@ def noether(
         return _inverse(system, law)
     d = Still(system)
     action = Action(d)
-    more = [read(system, e) for e in functions]
+    more = [read(system, e) for e in several("functions", functions)]
     for e in more:
         if e.has(*d.rates_of):
             raise InputError(
@@ -240,10 +161,10 @@ def noether(
                 expected="functions of t and q",
                 remedy="taut.conserved(system)[i].symmetry gives symmetries that do",
             )
-    time = whole("time", time, 0)
-    search = Search(d, [*action.expressions, *more], time)
+    time = power_of_time(time)
+    search = Search(d, [*action.expressions, *more])
     own = [e for e in generators(d, search) if not e.has(*d.rates_of)]
-    basis = (*own, *(e for e in more if e not in own), *((t,) if time else ()))
+    basis = (*own, *(e for e in more if e not in own), *((t,) if time != 0 else ()))
     n = len(d.positions)
     if degree is None:
         sizes = {k: (n + 1) * Ansatz(basis, k, time).columns for k in range(1, DEEPEST + 1)}
@@ -259,28 +180,16 @@ def noether(
     def check(found: list[sp.Expr]) -> str | None:
         xi0, *xi, gauge = found
         sides = [action.identity(xi0, xi, gauge), *action.pushed(xi0, xi)]
-        return _zero(normal, sides)
+        return vanishing(normal, sides)
 
     made = []
     for (xi0, *xi, gauge), proof in linear.solutions(check):
         one = _law(system, action, regular, (xi0, xi, gauge), proof)
         made.append(NoetherSymmetry(tuple(d.positions), xi0, tuple(xi), gauge, one, proof))
-    names = ", ".join(map(str, basis))
+    names = ", ".join(map(str, basis)) + Ansatz(basis, degree + 1, time).cap
     words = f"ξ of degree ≤ {degree}, G of degree ≤ {degree + 1} in {names}"
     missed = f"; {linear.missed} not recovered" if linear.missed else ""
     return Symmetries(made, HEAD, f"complete in this ansatz: {words}{missed}")
-
-
-def _zero(normal: Normal, sides: list[sp.Expr]) -> str | None:
-    """How it is known that all of these vanish on the variety; None if they do not."""
-    proof = NORMAL_FORM
-    for e in sides:
-        holds = e == 0 or normal.zero(e)
-        if not holds:
-            if not normal.fresh(e):
-                return None
-            proof = IDENTITY
-    return proof
 
 
 def _regular(d: Dynamics, normal: Normal) -> bool:
@@ -320,13 +229,17 @@ def _inverse(system: System, law: Any) -> NoetherSymmetry:
 
 def _checked(system: System, proposed: Any) -> NoetherSymmetry:
     """A proposed symmetry, for all parameters or for the values that the system gives them."""
-    xi0, *xi, gauge = (tidy(read(system, e)) for e in parted(proposed, len(system.coordinates), 1))
+    parts = parted(proposed, len(system.coordinates), 1)
+    sought = isinstance(proposed, list | tuple) and len(proposed) == 2
+    given_parts = [tidy(read(system, e)) for e in parts]
     d = Still(system)
     Action(d)
     first: InputError | None = None
     for table, motion in settings(d):
-        given = [e.xreplace(table) for e in (xi0, *xi, gauge)]
+        given = [e.xreplace(table) for e in given_parts]
         try:
+            if sought and any(e != 0 for e in given):
+                given[-1] = gauge_of(motion, given[0], given[1:-1])
             return _identity(system, motion, given, said(table))
         except InputError as error:
             first = first or error
@@ -344,7 +257,7 @@ def _identity(system: System, d: Dynamics, given: list[sp.Expr], condition: str)
         raise InputError("the proposed symmetry moves nothing", expected="ξ0 or ξ that is not zero")
     names = getattr(system, "constraint_names", ())
     for name, e in zip(names, action.pushed(xi0, xi), strict=True):
-        if _zero(normal, [e]) is None:
+        if vanishing(normal, [e]) is None:
             raise InputError(
                 f"the proposed symmetry leaves the constraint {name}",
                 expected="g_q·ξ + g_t ξ0 = 0",
@@ -352,14 +265,12 @@ def _identity(system: System, d: Dynamics, given: list[sp.Expr], condition: str)
             )
     if point:
         left = action.identity(xi0, xi, gauge)
-        proof = _zero(normal, [left])
+        proof = vanishing(normal, [left])
         if proof is None:
             raise _refused(shown(normal.of(left)), condition)
     else:
         # With accelerations the left side of (4) plus Ġ is the rate of I.
-        full = Dynamics.__new__(Dynamics)
-        full.__dict__.update(d.__dict__)
-        motion = Normal(full, [*action.expressions, *given])
+        motion = Normal(moving(d), [*action.expressions, *given])
         proof = _steady(motion, law, condition)
     symmetry = Symmetry(xi0, tuple(xi), gauge, point)
     kind = kind_of(d, law, symmetry)

@@ -23,11 +23,12 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from taut.calls import public
 from taut.errors import InputError, ModelError, listed
 from taut.laws.check import NORMAL_FORM, gradient_ranks, points_of
 from taut.laws.dynamics import Dynamics, Moving
 from taut.laws.field import WORD
-from taut.laws.find import whole
+from taut.laws.find import several, whole
 from taut.laws.generators import generators
 from taut.laws.law import Law, Laws
 from taut.laws.linear import Linear, Part
@@ -47,8 +48,9 @@ class Bracket(Dynamics):
     def __init__(self, variables: Sequence[sp.Symbol], matrix: Any, extra: Any = None) -> None:
         try:
             rows = matrix.tolist() if hasattr(matrix, "tolist") else matrix
+            rows = [listed("a row", row) for row in listed("a bracket", rows)]
             given = sp.Matrix([[scalar(e, "an entry") for e in row] for row in rows])
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, InputError) as error:
             raise ModelError(
                 "a bracket is not a matrix", expected="n rows of n expressions"
             ) from error
@@ -146,8 +148,8 @@ class Bracket(Dynamics):
 
 
 def _prepared(bracket: Bracket, functions: Iterable[Any]) -> tuple[Search, tuple[sp.Expr, ...]]:
-    more = [tidy(e) for e in functions]
-    search = Search(bracket, [*bracket.entries, *more], 0)
+    more = [bracket._read(e) for e in several("functions", functions)]
+    search = Search(bracket, [*bracket.entries, *more])
     own = generators(bracket, search)
     return search, (*own, *(e for e in more if e not in own))
 
@@ -156,6 +158,7 @@ def _along(jet: Jet) -> list[Part]:
     return [(None, np.ones(jet.size, dtype=WORD), None)]
 
 
+@public
 def casimirs(
     variables: Sequence[sp.Symbol],
     bracket: Any,
@@ -237,6 +240,7 @@ def _not_products(normal: Normal, found: list[tuple[sp.Expr, int]], new, degree:
     return [new[k - len(sets)] for k in pivots if k >= len(sets)]
 
 
+@public
 def absorbed(
     variables: Sequence[sp.Symbol],
     bracket: Any,

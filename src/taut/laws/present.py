@@ -23,16 +23,17 @@ def cancelled(e: sp.Expr) -> sp.Expr:
 
 def cleared(terms: Terms) -> dict[sp.Expr, sp.Expr]:
     """The same law without denominators and common factors in its coefficients."""
-    numbers = list(terms.values())
-    if all(x.is_Rational for x in numbers):
-        whole = _whole_numbers(numbers)
-    else:
-        whole = _whole(numbers)
-    found = dict(zip(terms, whole, strict=True))
+    found = dict(zip(terms, whole(list(terms.values())), strict=True))
     parts = [y for x in found.values() for y in sp.Add.make_args(x)]
     if 2 * sum(y.could_extract_minus_sign() for y in parts) > len(parts):
         return {e: -x for e, x in found.items()}  # more plus than minus signs
     return found
+
+
+def whole(numbers: list[sp.Expr]) -> list[sp.Expr]:
+    """Numbers in the same ratios, without denominators and common factors."""
+    plain = all(x.is_Rational for x in numbers)
+    return _whole_numbers(numbers) if plain else _whole(numbers)  # type: ignore[arg-type]
 
 
 def _whole_numbers(numbers: list[sp.Rational]) -> list[sp.Expr]:

@@ -17,14 +17,18 @@ is not zero proves nothing: the triangular set may have other zeros than the var
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import sympy as sp
 from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
+from taut.laws.budget import spend
 from taut.laws.dynamics import Dynamics
 from taut.laws.ring import Ring, _coordinates
 from taut.model import t
 
+TERM = 20  # multiplications that a product of two terms costs
+WORK = 4_000_000  # products of terms in one sum of quotients, likewise
 LARGE = 40_000  # terms of a polynomial beyond which a proof is given up
 
 
@@ -42,14 +46,20 @@ class Quotient:
     def __add__(self, other: Quotient) -> Quotient:
         if self.bottom == other.bottom:
             return Quotient(self.top + other.top, self.bottom)
+        spend(TERM * (len(self.top) + len(other.top)))
         common = self.bottom.gcd(other.bottom)
         mine, theirs = other.bottom / common, self.bottom / common
+        work = len(self.top) * len(mine) + len(other.top) * len(theirs)
+        spend(TERM * work)
+        if work > WORK:
+            raise TooLarge
         top = self.top * mine + other.top * theirs
         if len(top) > LARGE:
             raise TooLarge
         return Quotient(top, self.bottom * mine)
 
     def __mul__(self, other: Quotient) -> Quotient:
+        spend(TERM * len(self.top) * len(other.top))
         return Quotient(self.top * other.top, self.bottom * other.bottom)
 
     def power(self, k: int) -> Quotient:
@@ -145,7 +155,7 @@ class Forms:
             polynomial = self._remainder(polynomial, self(g).top, self.symbols[x])
         return self._by_functions(polynomial) == 0  # constraints may bring sines of t back
 
-    def _by_functions(self, polynomial):
+    def _by_functions(self, polynomial) -> Any:
         """Reduced by what roots and sines are."""
         ring = self.ring
         for i, (base, k) in reversed(list(enumerate(ring.roots))):
@@ -163,6 +173,7 @@ class Forms:
         x = self.at[name]
         while polynomial != 0 and (k := _degree(polynomial, number)) >= top > 0:
             first = _leading(polynomial, number, k, self.context)
+            spend(TERM * (len(polynomial) * len(lead) + len(first) * len(divisor)))
             polynomial = lead * polynomial - first * x ** (k - top) * divisor
             if len(polynomial) > LARGE:
                 raise TooLarge
@@ -196,6 +207,9 @@ def _determinant(matrix: list[list], one, large: int = LARGE):
             rows[k], rows[swap], sign = rows[swap], rows[k], -sign
         for i in range(k + 1, n):
             for j in range(k + 1, n):
+                spend(
+                    TERM * (len(rows[i][j]) * len(rows[k][k]) + len(rows[i][k]) * len(rows[k][j]))
+                )
                 value = rows[i][j] * rows[k][k] - rows[i][k] * rows[k][j]
                 if len(value) > large:
                     raise TooLarge

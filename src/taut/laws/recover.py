@@ -13,12 +13,13 @@ from itertools import combinations_with_replacement
 import numpy as np
 import sympy as sp
 
+from taut.laws.budget import spend
 from taut.laws.dynamics import Dynamics, Moving
 from taut.laws.field import WORD, Field, combined, rational
 from taut.laws.ring import Ring
 
 MORE = 3  # points beyond those that are needed
-PRIMES = 6
+PRIMES = 24  # of 31 bits each: floats such as 1e-30 have 150 bits, and laws hold products of them
 HIGHEST = 6  # degree of a coefficient in the parameters
 MANY = 400  # terms of numerator and denominator
 
@@ -82,6 +83,7 @@ def _null_vectors(
     each = 4 * need * 2 ** (len(ring.roots) + len(dynamics.constraints) + len(dynamics.levels))
     given = {} if values is None else {s: np.repeat(v, each) for s, v in values.items()}
     drawn = dynamics._drawn(ring, field, groups * each, given, True)
+    spend(8 * groups * each * k + groups * k**3)
     rates = of(drawn)
     good = drawn.point.good.reshape(groups, each)
     chosen = np.argsort(~good, axis=1, kind="stable")[:, :need]
@@ -128,6 +130,7 @@ def _fitted(dynamics: Dynamics, ring: Ring, rows, count: int) -> list[sp.Expr] |
         monomials = np.array([_product(field, arrays, e, len(vectors)) for e in terms]).T
         for i, done in enumerate(found):
             if done is None:
+                spend(8 * len(terms) ** 2 * len(monomials))
                 found[i] = _quotient(field, monomials, vectors[:, i], terms, symbols)
         if all(x is not None for x in found):
             return [sp.cancel(x) for x in found]

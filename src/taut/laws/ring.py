@@ -35,17 +35,24 @@ _BY_SINES = (sp.tan, sp.cot, sp.sec, sp.csc)
 _HYPERBOLIC = (sp.sinh, sp.cosh, sp.tanh, sp.coth, sp.sech, sp.csch)
 FREE = (sp.log, sp.atan, sp.asinh, sp.asin, sp.acos, sp.acosh, sp.atanh, sp.erf)
 
+ROUNDED = 2.0**-51  # of a number: what two roundings change, at most
+DIGITS = 10  # of a decimal that a float stands for even where it is not the nearest one
 LARGEST = (100, 10_000, 1_000_000)  # denominators of fractions that floats are taken for
 
 
 def exact(value: float) -> sp.Rational:
-    """The simplest fraction that a float stands for: 0.1 is 1/10, and 1/3 in floats is 1/3."""
-    whole = Fraction(value)
-    for largest in LARGEST:
+    """The simplest fraction that a float stands for: 0.1 is 1/10, and 1/3 in floats is 1/3.
+
+    What one rounding or two have spoiled, as in 3 · 0.1 = 0.30000000000000004, stands for the same.
+    """
+    whole, near = Fraction(value), ROUNDED * abs(value)
+    large = abs(value) > 1 / ROUNDED  # a whole number, of which only the first digits are known
+    for largest, off in zip(() if large else LARGEST, (near, near, 0.0), strict=False):
         simple = whole.limit_denominator(largest)
-        if float(simple) == value:
+        if simple and abs(float(simple) - value) <= off:
             return sp.Rational(simple.numerator, simple.denominator)
-    return sp.Rational(repr(value))
+    short = f"{value:.{DIGITS}g}"
+    return sp.Rational(short if abs(float(short) - value) <= near else repr(value))
 
 
 def tidy(expression: Any) -> sp.Expr:

@@ -17,6 +17,7 @@ from math import comb
 import numpy as np
 import sympy as sp
 
+from taut.laws.budget import spend
 from taut.laws.dynamics import Dynamics, Moving
 from taut.laws.field import WORD
 from taut.laws.monomials import monomials, multi_indices
@@ -24,16 +25,26 @@ from taut.laws.ring import Ring
 from taut.model import t
 
 SPARE = 24  # more points than columns
+EACH = 8  # multiplications for an entry of a table
+CUBE = 0.25  # times the cube of the number of columns for its null space
 
 
 @dataclass(frozen=True)
 class Ansatz:
-    """Generators, the monomials in them, and how often t may occur in one."""
+    """Generators, the monomials in them, and how often t may occur in one.
+
+    Without a `time` it may occur as often as the degree allows.
+    """
 
     generators: tuple[sp.Expr, ...]
     degree: int
-    time: int
+    time: int | None = None
     single: tuple[sp.Expr, ...] = ()  # functions that occur by themselves only, such as logarithms
+
+    @property
+    def power(self) -> int:
+        """The highest power of t."""
+        return self.degree if self.time is None else self.time
 
     @cached_property
     def exponents(self) -> np.ndarray:
@@ -41,7 +52,7 @@ class Ansatz:
         count = len(self.generators)
         rows = np.vstack([multi_indices(count, k) for k in range(self.degree + 1)])
         if t in self.generators:
-            rows = rows[rows[:, self.generators.index(t)] <= self.time]
+            rows = rows[rows[:, self.generators.index(t)] <= self.power]
         return rows
 
     @property
@@ -49,7 +60,7 @@ class Ansatz:
         """How many there are."""
         count, time = len(self.generators), 0
         if t in self.generators:
-            count, time = count - 1, min(self.time, self.degree)
+            count, time = count - 1, min(self.power, self.degree)
         each = (comb(count + k, k) for k in range(self.degree - time, self.degree + 1))
         return sum(each) + len(self.single)
 
@@ -58,9 +69,20 @@ class Ansatz:
         return sp.Mul(*(g ** int(e) for g, e in zip(self.generators, row, strict=True) if e))
 
     def words(self) -> str:
-        """What was searched, for people."""
-        names = ", ".join(str(g) for g in (*self.generators, *self.single))
-        return f"degree ≤ {self.degree} in {names}"
+        """What was searched, for people, with every cap."""
+        names = ", ".join(map(str, self.generators))
+        alone = f", and {' or '.join(map(str, self.single))} by itself" if self.single else ""
+        return f"degree ≤ {self.degree} in {names}{self.cap}{alone}"
+
+    @property
+    def cap(self) -> str:
+        """What is said of t where it may not occur as often as the degree allows."""
+        return capped(self.power, self.degree) if t in self.generators else ""
+
+
+def capped(time: int, degree: int) -> str:
+    """The words for a highest power of t below the degree."""
+    return f", but t to the power of at most {time}" if 0 < time < degree else ""
 
 
 class Functions(Sequence):
@@ -98,6 +120,7 @@ class Table:
 def table(ansatz: Ansatz, moving: Moving) -> Table:
     """Evaluate the columns."""
     f, exponents = moving.point.field, ansatz.exponents
+    spend(EACH * len(moving.point) * ansatz.columns)
     of = np.array([moving(g) for g in ansatz.generators])
     values = monomials(f, of.T, exponents)
     slopes = f.mul(np.array([moving.rate(g) for g in ansatz.generators]), f.inverse(of))
@@ -121,8 +144,8 @@ class Candidate:
 class Search:
     """A model in a ring of functions; see the module's head."""
 
-    def __init__(self, dynamics: Dynamics, functions=(), time: int = 2) -> None:
-        self.dynamics, self.time = dynamics, time
+    def __init__(self, dynamics: Dynamics, functions=()) -> None:
+        self.dynamics = dynamics
         known = [*dynamics.state, *dynamics.parameters, t]
         self.ring = Ring([*dynamics.expressions, *functions], known)
         (self.field,) = dynamics.fields(self.ring, 1)
@@ -138,6 +161,7 @@ class Search:
         Laws without parameters come first, so that they are not mixed with others.
         """
         f = self.field
+        spend(CUBE * ansatz.columns**3)
         found = table(ansatz, self.moving(ansatz.columns + SPARE))
         free = not self.dynamics.relations and all(g.is_Symbol for g in ansatz.generators)
         # Powers of variables that nothing binds do not depend on each other.

@@ -19,12 +19,14 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from taut.calls import public
 from taut.errors import InputError, ModelError, UnknownName, listed
 from taut.laws.check import model_of
 from taut.laws.decay import decaying
-from taut.laws.find import Finder, Found, whole
+from taut.laws.find import Finder, Found, several, whole
 from taut.laws.law import Law
 from taut.laws.search import SPARE, Ansatz, table
+from taut.laws.spelling import in_given_symbols
 from taut.model import Flow, Mechanism, System
 from taut.progress import Progress
 from taut.text import aligned
@@ -47,6 +49,7 @@ def rationals(highest: int, below: int) -> list[sp.Rational]:
     return sorted(found)
 
 
+@public
 @dataclass(frozen=True)
 class Special:
     """Values of parameters, and the laws that hold there but not in general."""
@@ -63,6 +66,7 @@ class Special:
         return "\n".join([self.condition, *aligned([(x.kind, x.expression) for x in self.laws])])
 
 
+@public
 class Specials(list):
     """A list of `Special`.
 
@@ -89,6 +93,8 @@ class Specials(list):
         )
 
 
+@in_given_symbols
+@public
 def special_values(
     model: System | Mechanism | Flow,
     values: Mapping[Any, Iterable[Any]] | None = None,
@@ -160,7 +166,7 @@ class Scan:
 
     def __init__(self, model: System | Flow, degree: int, time: int, functions) -> None:
         self.model, self.degree, self.time = model, degree, time
-        self.functions = [functions] if isinstance(functions, sp.Basic | str) else list(functions)
+        self.functions = several("functions", functions)
         self.finder = Finder(model, self.functions, time)
         self.search, self.dynamics = self.finder.search, self.finder.dynamics
         if not self.dynamics.parameters:

@@ -9,6 +9,7 @@ from typing import Any
 
 import sympy as sp
 
+from taut.calls import public
 from taut.errors import InputError
 from taut.laws.law import SHOWN, WIDTH, Law
 from taut.model import t
@@ -16,6 +17,7 @@ from taut.model.latex import array, block, brief, formula, latex
 from taut.text import aligned, tex
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class NoetherSymmetry:
     r"""A symmetry of the action, and its law.
@@ -77,6 +79,7 @@ class NoetherSymmetry:
         return f"{self.field}, G = {self.gauge}: {self.law.expression}"
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class LieSymmetry:
     r"""A symmetry of the equations of motion.
@@ -127,6 +130,7 @@ class LieSymmetry:
         return self.field
 
 
+@public
 class Symmetries(list):
     """A list of symmetries that prints as a table.
 

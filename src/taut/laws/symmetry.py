@@ -10,6 +10,8 @@ pure gauge.  Then
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import sympy as sp
 
 from taut.laws.dynamics import Dynamics, Moving
@@ -114,10 +116,17 @@ def kind_of(dynamics: Dynamics, law: sp.Expr, symmetry: Symmetry | None) -> str:
     if any(x.has(t) for x in xi):
         steady = not any(x.has(*q) or x.diff(t, 2) != 0 for x in xi)
         return "boost" if steady else "point symmetry"
-    slopes = sp.Matrix([[x.diff(y) for y in q] for x in xi])
-    if not slopes.free_symbols & set(q) and (slopes + slopes.T).is_zero_matrix:
-        return "angular momentum"
-    return "point symmetry"
+    return "angular momentum" if _turns(q, xi) else "point symmetry"
+
+
+def _turns(q: Sequence[sp.Symbol], xi: Sequence[sp.Expr]) -> bool:
+    """Whether ξ_q = −ξ_qᵀ is constant."""
+    place = {x: i for i, x in enumerate(q)}
+    slopes = {(i, place[x]): e.diff(x) for i, e in enumerate(xi) for x in e.free_symbols & set(q)}
+    return all(
+        not s.free_symbols & set(q) and s + slopes.get((j, i), 0) == 0
+        for (i, j), s in slopes.items()
+    )
 
 
 __all__ = ["kind_of", "symmetry_of", "tidied"]

@@ -16,12 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from taut.calls import public
 from taut.errors import InputError
 from taut.lie.arrays import together
 from taut.lie.constants import Term, checked
 from taut.lie.elements import plus, read, times
 
 
+@public
 @dataclass(frozen=True)
 class Algebra:
     """A real Lie algebra of finite dimension; made by `algebra`, `abelian`, or products.

@@ -26,14 +26,17 @@ from typing import Any
 
 import numpy as np
 
+from taut.calls import public
 from taut.errors import InputError
 from taut.lie.arrays import real
 from taut.lie.rotations import SO3
+from taut.portable import product
 
 LETTERS = "xyz"
 LOCKED = 1e-9  # sin β or cos β, whichever should not vanish
 
 
+@public
 def rotation(angles: Any, axes: str = "zxz") -> np.ndarray:
     """The rotation matrix of three angles in radians, about axes that turn with the body.
 
@@ -60,10 +63,11 @@ def rotation(angles: Any, axes: str = "zxz") -> np.ndarray:
     given = real("the angles", angles, (3,))
     found: np.ndarray = np.eye(3)
     for k, axis in enumerate(numbers(axes)):
-        found = found @ SO3.exp(given[..., k, None] * np.eye(3)[axis])
+        found = product(found, SO3.exp(given[..., k, None] * np.eye(3)[axis]))
     return found
 
 
+@public
 def euler(rotations: Any, axes: str = "zxz") -> np.ndarray:
     """The angles of rotation matrices, (…, 3, 3) → (…, 3); the inverse of `rotation`.
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from taut.errors import InputError
+from taut.portable import product
 
 # Fifth powers of angles occur in closed forms; they stay below the largest float.
 LARGEST = 1e50
@@ -60,7 +61,7 @@ def cross(k: np.ndarray) -> np.ndarray:
 
 def applied(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
     """Matrices times vectors."""
-    return (matrix @ vector[..., None])[..., 0]
+    return product(matrix, vector[..., None])[..., 0]
 
 
 def blocks(matrices: list[np.ndarray]) -> np.ndarray:

@@ -50,7 +50,7 @@ def from_array(constants: Any) -> tuple[int, Entries]:
     """The dimension, and the entries of an array (n, n, n) that are not zero."""
     try:
         array = np.array(constants, dtype=object)
-    except ValueError:  # rows of different lengths
+    except (TypeError, ValueError):  # no array, or rows of different lengths
         array = np.empty(0, dtype=object)
     if array.ndim != 3 or len(set(array.shape)) != 1 or not array.size:
         raise InputError(

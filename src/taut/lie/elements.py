@@ -27,7 +27,7 @@ def read(value: Any, n: int, wrong: str) -> np.ndarray:
     try:
         plain = hasattr(value, "dtype") or _numeric(value)
         array = np.asarray(value) if plain else _objects(value)
-    except (TypeError, ValueError):  # no list at all, or rows of different lengths
+    except (TypeError, ValueError, RecursionError):  # no list, or one that is in itself
         array = np.zeros(0)
     if array.dtype.kind not in NUMBERS + "O" or array.shape[-1:] != (n,):
         raise InputError(

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from taut.calls import public
 from taut.errors import InputError
 from taut.lie.algebras import Algebra
 from taut.lie.arrays import real, together
@@ -33,10 +34,12 @@ from taut.lie.coefficients import (
     TANGENT,
     Coefficients,
 )
+from taut.portable import product
 
 TOLERANCE = 1e-8  # by which what is given may miss the group or its algebra
 
 
+@public
 @dataclass(frozen=True)
 class Group(ABC):
     """A group of matrices; `SO3`, `SE2`, `SE3`, `translations` and products are there.
@@ -102,7 +105,7 @@ class Group(ABC):
         found = self.identity
         for g in map(self.check, elements):
             together("two elements", found.shape[:-2], g.shape[:-2])
-            found = found @ g
+            found = product(found, g)
         return found
 
     def inverse(self, g: Any) -> np.ndarray:
@@ -232,6 +235,7 @@ class Group(ABC):
     def _cay_ad_inverse(self, g: np.ndarray) -> np.ndarray: ...
 
 
+@public
 class OneCayley(Group):
     """A group in which both maps of Cayley's are the same."""
 

@@ -6,16 +6,18 @@ Six-vectors are (angular, linear), in the plane (angle, x, y).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from numbers import Integral
 from typing import Any
 
-from taut.errors import InputError
+from taut.calls import public
+from taut.errors import InputError, listed, text, whole as checked_whole
 from taut.lie.algebras import Algebra
 from taut.lie.constants import from_array, from_mapping
 
 CYCLES = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
+LARGEST = 1000  # dimensions: tables of structure constants have their cube of entries
 
 
+@public
 def algebra(constants: Any, labels: str | Iterable[str] = (), name: str = "") -> Algebra:
     """A Lie algebra from its structure constants.
 
@@ -36,7 +38,9 @@ def algebra(constants: Any, labels: str | Iterable[str] = (), name: str = "") ->
     Heisenberg, dimension 3
       [q, p] = z
     """
-    basis = tuple(labels.split() if isinstance(labels, str) else labels)
+    names = labels.split() if isinstance(labels, str) else listed("labels", labels, "names")
+    basis = tuple(text("a label", x) for x in names)
+    name = text("the name of an algebra", name)
     if isinstance(constants, Mapping):
         n, entries = from_mapping(constants, basis)
     else:
@@ -51,6 +55,7 @@ def algebra(constants: Any, labels: str | Iterable[str] = (), name: str = "") ->
     return Algebra(basis, tuple((*at, c) for at, c in entries.items()), name)
 
 
+@public
 def abelian(n: int) -> Algebra:
     """ℝⁿ, in which all brackets vanish."""
     return Algebra(tuple(f"x{i + 1}" for i in range(whole(n))), (), f"R^{n}")
@@ -58,9 +63,7 @@ def abelian(n: int) -> Algebra:
 
 def whole(n: Any) -> int:
     """`n`, if it is a dimension."""
-    if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
-        raise InputError("that is no dimension", expected="a whole number from 1", received=repr(n))
-    return int(n)
+    return checked_whole("the dimension", n, 1, LARGEST)
 
 
 def _crossed(*blocks: tuple[int, int, int]) -> dict[Any, Any]:

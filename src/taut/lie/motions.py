@@ -15,14 +15,17 @@ from typing import Any
 
 import numpy as np
 
+from taut.calls import public
 from taut.errors import InputError
 from taut.lie.arrays import applied, cross, real, together
 from taut.lie.coefficients import INVERSE_TANGENT, Coefficients, sine_rest, versine
 from taut.lie.group import TOLERANCE, Group
 from taut.lie.known import se3
 from taut.lie.rotations import SO3, check_rotation, quadratic, squared
+from taut.portable import product
 
 
+@public
 class Motions(Group):
     """SE(3), matrices [[R, x], [0, 1]]; algebra se(3), ξ = (k, v), angular first.
 
@@ -62,7 +65,7 @@ class Motions(Group):
 
     def _adjoint(self, g: np.ndarray) -> np.ndarray:
         r = g[..., :3, :3]
-        return dual(r, cross(g[..., :3, 3]) @ r)
+        return dual(r, product(cross(g[..., :3, 3]), r))
 
     def _exp(self, x: np.ndarray) -> np.ndarray:
         k, v = x[..., :3], x[..., 3:]
@@ -81,10 +84,12 @@ class Motions(Group):
         both = 2 * np.sum(x[..., :3] * x[..., 3:], axis=-1)[..., None, None]
         u = squared(x[..., :3])[..., None, None]
         (f0, f1, f2), (g0, g1, g2) = of.values(u), of.slopes(u)
-        one, square = np.eye(3), k @ k
+        one, square = np.eye(3), product(k, k)
         return dual(
             f0 * one + f1 * k + f2 * square,
-            f1 * v + f2 * (k @ v + v @ k) + both * (g0 * one + g1 * k + g2 * square),
+            f1 * v
+            + f2 * (product(k, v) + product(v, k))
+            + both * (g0 * one + g1 * k + g2 * square),
         )
 
     def _cay(self, x: np.ndarray) -> np.ndarray:
@@ -102,7 +107,7 @@ class Motions(Group):
         k = x[..., :3]
         s = 1 / (1 + squared(k)[..., None, None] / 4)
         turn = s * (np.eye(3) - cross(k) / 2)
-        out = dual(turn, -cross(x[..., 3:]) @ turn / 2)
+        out = dual(turn, -product(cross(x[..., 3:]), turn) / 2)
         out[..., 3:, 3:] += s * k[..., :, None] * k[..., None, :] / 4
         return out
 
@@ -110,7 +115,7 @@ class Motions(Group):
         """[[1 + k^/2 + k kᵀ/4, 0], [(1 + k^/2) v^/2, 1 + k^/2]]."""
         k = x[..., :3]
         turn = np.eye(3) + cross(k) / 2
-        out = dual(turn, turn @ cross(x[..., 3:]) / 2)
+        out = dual(turn, product(turn, cross(x[..., 3:])) / 2)
         out[..., :3, :3] += k[..., :, None] * k[..., None, :] / 4
         return out
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from taut.calls import public
 from taut.lie.arrays import applied, real, together
 from taut.lie.coefficients import INVERSE_TANGENT, Coefficients, sine, versine
 from taut.lie.group import OneCayley
@@ -20,6 +21,7 @@ from taut.lie.rotations import (
 )
 
 
+@public
 class PlanarMotions(OneCayley):
     """SE(2), matrices [[R, x], [0, 1]]; algebra se(2), ξ = (ω, v), angle first.
 

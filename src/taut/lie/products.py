@@ -9,6 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from taut.calls import public
 from taut.errors import InputError
 from taut.lie.algebras import Algebra, direct_sum
 from taut.lie.arrays import blocks
@@ -58,6 +59,7 @@ class Translations(OneCayley):
     _cay, _cay_inverse = _exp, _log
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class Product(Group):
     """A direct product: matrices in blocks on the diagonal, vectors one after the other."""
@@ -149,6 +151,7 @@ class Product(Group):
         return np.concatenate(self._of_matrices(g, maps), axis=-1)
 
 
+@public
 def translations(n: int) -> Translations:
     """ℝⁿ with addition, as matrices (n + 1) × (n + 1)."""
     return Translations(f"R^{whole(n)}", abelian(n), n + 1)
@@ -158,6 +161,7 @@ def translations(n: int) -> Translations:
 def product(*factors: Algebra) -> Algebra: ...
 @overload
 def product(*factors: Group) -> Group: ...
+@public
 def product(*factors: Any) -> Any:
     """The direct product of algebras, or of groups; ``a * b`` for two of them.
 

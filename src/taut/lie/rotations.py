@@ -6,16 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from taut.calls import public
 from taut.errors import InputError
 from taut.lie.arrays import cross, real
 from taut.lie.coefficients import Coefficients, sine, versine
 from taut.lie.group import TOLERANCE, OneCayley
 from taut.lie.known import CYCLES, so3
+from taut.portable import norm, product
 
 # A rotation so close to π that the direction of tan(θ/2) is round-off.
 HALF_TURN = 16 * np.finfo(float).eps
 
 
+@public
 class Rotations(OneCayley):
     """SO(3), matrices R with RᵀR = 1 and det R = 1; algebra so(3), ξ = ω, ω^ x = ω × x.
 
@@ -49,7 +52,7 @@ class Rotations(OneCayley):
             )
         q = q / length
         turn = cross(q[..., 1:])
-        return np.eye(3) + 2 * (q[..., :1, None] * turn + turn @ turn)
+        return np.eye(3) + 2 * (q[..., :1, None] * turn + product(turn, turn))
 
     def _quaternion(self, r: np.ndarray) -> np.ndarray:
         # Row i of `rows` is 4 qᵢ (w, x, y, z); the one with the largest 4 qᵢ² is taken.
@@ -62,7 +65,7 @@ class Rotations(OneCayley):
             rows[..., i + 1, j + 1] = rows[..., j + 1, i + 1] = r[..., i, j] + r[..., j, i]
         best = np.argmax(np.diagonal(rows, axis1=-2, axis2=-1), axis=-1)
         q = np.take_along_axis(rows, best[..., None, None], axis=-2)[..., 0, :]
-        q = q / np.linalg.norm(q, axis=-1, keepdims=True)
+        q = q / norm(q)[..., None]
         return np.where(q[..., :1] < 0, -q, q)
 
     def _hat(self, x: np.ndarray) -> np.ndarray:
@@ -84,13 +87,13 @@ class Rotations(OneCayley):
 
     def _exp(self, x: np.ndarray) -> np.ndarray:
         u, turn = squared(x)[..., None, None], cross(x)
-        return np.eye(3) + sine(u) * turn + versine(u) * (turn @ turn)
+        return np.eye(3) + sine(u) * turn + versine(u) * product(turn, turn)
 
     def _log(self, g: np.ndarray) -> np.ndarray:
         """2 arctan(|x|/w) x/|x| of the quaternion: accurate from θ = 0 to π."""
         q = self._quaternion(g)
         w, x = q[..., :1], q[..., 1:]
-        length = np.linalg.norm(x, axis=-1, keepdims=True)
+        length = norm(x)[..., None]
         none = length == 0  # then x is zero, or so small that 2 x is the limit
         return x * np.where(none, 2.0, 2 * np.arctan2(length, w) / np.where(none, 1.0, length))
 
@@ -99,7 +102,7 @@ class Rotations(OneCayley):
 
     def _cay(self, x: np.ndarray) -> np.ndarray:
         u, turn = squared(x)[..., None, None], cross(x)
-        return np.eye(3) + (turn + turn @ turn / 2) / (1 + u / 4)
+        return np.eye(3) + (turn + product(turn, turn) / 2) / (1 + u / 4)
 
     def _cay_inverse(self, g: np.ndarray) -> np.ndarray:
         """2 (R − Rᵀ)^∨/(1 + tr R), which is 2 (x, y, z)/w of the quaternion."""
@@ -116,7 +119,7 @@ def squared(x: np.ndarray) -> np.ndarray:
 def quadratic(ad: np.ndarray, u: np.ndarray, of: Coefficients) -> np.ndarray:
     """f₀ + f₁ ad + f₂ ad², where ad³ = −u ad."""
     zero, one, two = of.values(u[..., None, None])
-    return zero * np.eye(ad.shape[-1]) + one * ad + two * (ad @ ad)
+    return zero * np.eye(ad.shape[-1]) + one * ad + two * product(ad, ad)
 
 
 def check_rotation(r: np.ndarray, what: str) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from taut.errors import ConstraintError
 from taut.model.loops import OF_JOINTS
+from taut.portable import product
 
 if TYPE_CHECKING:
     from taut.model.mechanism import Mechanism
@@ -49,17 +50,17 @@ def turned(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarr
         a, b = (group[id(x)] for x in (joint.a, joint.b))
         frames = [np.column_stack([x[k] for k in "uwe"]) for x in (joint.triad, joint.other)]
         if a in turns and b not in turns:
-            turns[b] = turns[a] @ frames[0] @ frames[1].T
+            turns[b] = product(turns[a], frames[0], frames[1].T)
             _turn(mechanism, q, v, (group, b), turns[b], joint.at[1])
         elif b in turns and a not in turns:
-            turns[a] = turns[b] @ frames[1] @ frames[0].T
+            turns[a] = product(turns[b], frames[1], frames[0].T)
             _turn(mechanism, q, v, (group, a), turns[a], joint.at[0])
     return q, v
 
 
 def _groups(mechanism: Mechanism) -> dict[int, int]:
     """A number for each part, the same for those that joints hold together as they stand."""
-    leader = {id(x): id(x) for x in (mechanism.ground, *mechanism.parts.values())}
+    leader = {id(x): id(x) for x in (mechanism.ground, *mechanism.carriers)}
 
     def lead(part: int) -> int:
         while leader[part] != part:
@@ -85,9 +86,9 @@ def _turn(mechanism, q, v, which: tuple[dict[int, int], int], turn, place) -> No
         if group[id(part)] != number or part.shape.size < 3:
             continue
         here = slice(part.first, part.first + 3)
-        q[here] = place + turn @ (q[here] - place)
+        q[here] = place + product(turn, q[here] - place)
         for k in range(part.first + 3, part.first + part.shape.size, 3):
-            q[k : k + 3] = turn @ q[k : k + 3]
+            q[k : k + 3] = product(turn, q[k : k + 3])
             v[k : k + 3] = np.cross(part.angular_velocity, q[k : k + 3])
 
 
@@ -99,7 +100,7 @@ def check_met(mechanism: Mechanism, q: np.ndarray) -> None:
         sides = ((joint.a, joint.triad), (joint.b, joint.other))
         for x in letters:
             one, other = (_direction(part, held[x], q) for part, held in sides)
-            if one @ other < ACROSS:
+            if product(one, other) < ACROSS:
                 wrong.append(joint)
                 break
     if wrong:
@@ -115,7 +116,7 @@ def _direction(part: Part, direction: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Where a direction of a part points, which is given in space at the start."""
     if part.shape.size == 0:
         return direction
-    found = part.directors.T @ direction
+    found = product(part.directors.T, direction)
     own = q[part.first + 3 : part.first + part.shape.size].reshape(-1, 3)
     axes = {k: own[i] for i, k in enumerate(part.shape.directors)}
     if len(axes) == 2:  # a plate

@@ -25,9 +25,11 @@ from taut.errors import InputError, NoEquilibrium, number
 from taut.kernel.compile import workshop
 from taut.march.askew import check_met, turned
 from taut.march.holding import check_held, connected, listed, no_rest
+from taut.march.natural import Assembled, growing, holds, natural
+from taut.march.neutral import falls, polished
 from taut.march.placed import Placed
 from taut.march.project import (
-    DEPENDENT,
+    UNSURE,
     Aim,
     _metric,
     _null_space,
@@ -37,8 +39,9 @@ from taut.march.project import (
     tangent,
 )
 from taut.march.redundant import owners, told
-from taut.march.resting import EVEN, Resting, climbed
+from taut.march.resting import Resting, climbed
 from taut.march.settling import lower, settled
+from taut.march.undefined import check_defined
 from taut.model.mechanism.laws import jumping, timed
 from taut.text import Sheet, counted
 
@@ -56,7 +59,9 @@ MET, NOISE = 1e-14, 1e-10  # of the coordinates: a change that is rounding; and 
 STILL = 1e-12  # of the largest forces that were met
 CLOSE = 1e-12  # of the coordinates: a step that changes nothing
 SOFT = 1e-9  # of the largest ω²: no stiffness
+BLUR, WAYS = 2.0**-26, 2  # of coordinates: differences of stiffness, more than their rounding
 IDLE = 40  # steps that come no nearer, where forces jump
+LOCKED, DRIVEN = "joints hold all parts where they are", "all parts move as joints are told to"
 FAR = 1e9  # times the coordinates: what goes there goes on for ever
 
 
@@ -146,7 +151,10 @@ class Assembly(Sheet):
             ("redundant", told(self.system, self.redundant)),
             ("moved most", f"{far}, by {most:.3g}" if most > 0 else "nothing"),
         ]
-        if self.stable is not None:
+        if not self.freedom:
+            driven = any(name in self.mechanism.joints for name in timed(self.mechanism))
+            rows.append(("freedom", f"none: {DRIVEN if driven else LOCKED}"))
+        elif self.stable is not None:
             rows.append(("balance", "stable" if self.stable else "not stable: a motion grows"))
         changing = timed(self.mechanism)
         if changing:
@@ -181,9 +189,9 @@ def assemble(mechanism: Mechanism, q0: Any = None, v0: Any = None, time: float =
 
 
 def _moved(mechanism: Mechanism, before: np.ndarray, after: np.ndarray) -> dict[str, float]:
-    """How far the centres of parts have gone; what only counts an angle has none."""
+    """How far the centres of parts have gone."""
     found, size = {}, 1e-12 * max(1.0, float(np.abs(before).max(initial=0.0)))
-    for part in (x for x in mechanism.parts.values() if x.shape.size >= 3):
+    for part in mechanism.parts.values():
         here = slice(part.first, part.first + 3)
         gone = float(np.linalg.norm(after[here] - before[here]))
         found[part.name] = gone if gone > size else 0.0
@@ -195,7 +203,7 @@ def _coordinates(name: str, given: Any, n: int, letter: str = "q") -> np.ndarray
     values = getattr(given, letter) if isinstance(given, Assembly) else given
     try:
         found = np.array(values, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = np.zeros(0)
     if found.shape != (n,) or not np.all(np.isfinite(found)):
         many = f"{len(values)} coordinates" if isinstance(given, Assembly) else repr(given)[:80]
@@ -218,7 +226,7 @@ class _Energy:
         self.rest = np.zeros(mechanics.n)
 
     def value(self, q: np.ndarray) -> float:
-        return float(self.mechanics.energy(q, self.rest, self.rest, self.t, self.par))
+        return float(self.mechanics.whole(q, self.rest, self.rest, self.t, self.par))
 
     def climbed(self, q: np.ndarray, there: np.ndarray) -> float:
         """What it takes to go from one configuration to another."""
@@ -243,6 +251,25 @@ class _Energy:
         m, t, par = self.mechanics, self.t, self.par
         return -_dense(m.derivative("force", "v", t, par, q=q, v=self.rest, p=self.rest))
 
+    def pencil(self, q: np.ndarray, directions: np.ndarray) -> Assembled:
+        """K and D in such directions, in which M is one.
+
+        K is known as far as q is: stiffness across a spring is its force over its length, in which
+        k (1 − l₀/l) has cancelled.
+        """
+        stiff, size = self.bend(q, self.multipliers(q)), abs(directions)
+        far, parts = BLUR * float(np.abs(q).max()), abs(stiff)
+        for way in np.random.default_rng(0).choice([-1.0, 1.0], (WAYS, len(q))):
+            beside = q + far * way
+            off = self.bend(beside, self.multipliers(beside)) - stiff
+            parts = np.maximum(parts, abs(np.nan_to_num(off)) / BLUR)
+        return Assembled(
+            directions.T @ stiff @ directions,
+            np.eye(directions.shape[1]),
+            directions.T @ self.drag(q) @ directions,
+            size.T @ parts @ size,
+        )
+
     def multipliers(self, q: np.ndarray) -> np.ndarray:
         """λ that leaves least of U_q + Gᵀλ."""
         if not self.mechanics.c:
@@ -253,6 +280,10 @@ class _Energy:
     def metric(self, q: np.ndarray) -> np.ndarray:
         """Columns: all directions, orthonormal in the metric of masses."""
         return _metric(self.mechanics, q, self.rest, self.t, self.par)
+
+    def onto(self, q: np.ndarray) -> np.ndarray | None:
+        """A configuration nearby that the joints allow, or None."""
+        return _onto(self, q)
 
     def free(self, q: np.ndarray) -> np.ndarray:
         """Columns: directions that the constraints allow, orthonormal in the metric of masses."""
@@ -278,6 +309,7 @@ def rest(mechanism: Mechanism, q0: Any = None, stable: bool = True, time: float 
             else:
                 q, steady = _lowest(_energy(system, begun.time), begun.q, stable)
         except NoEquilibrium:
+            check_defined(mechanism, begun.q, begun.v, begun.time)
             found = _moved_to_rest(mechanism, system, begun)
             if found is None:
                 raise
@@ -314,7 +346,7 @@ def _balanced(
     if there is None:
         received = f"balance up to {found.reached:.3g} of the forces at the start"
         raise no_rest(mechanism, received, found.reached)
-    if stable and not found.low(there) and found.has_potential(found.matrices(there)[0]):
+    if stable and found.low(there) is False and found.pencil(there).has_potential:
         further = settled(found, there)
         there = there if further is None else further
     return there, found.steady(there)
@@ -322,7 +354,7 @@ def _balanced(
 
 def _moved_to_rest(
     mechanism: Mechanism, system: System, begun: Assembly
-) -> tuple[np.ndarray, bool] | None:
+) -> tuple[np.ndarray, bool | None] | None:
     """Rest of many parts by letting them come to it, and whether it is stable."""
     from taut.march.relaxing import MANY, relaxed
 
@@ -350,17 +382,22 @@ def _lowest(energy: _Energy, q: np.ndarray, stable: bool) -> tuple[np.ndarray, b
         matrix = directions.T @ energy.bend(q, energy.multipliers(q)) @ directions
         if not np.isfinite(left + np.sum(np.abs(matrix))):
             raise no_rest(mechanism, "forces that are not finite on the way", 1.0)
-        skew = np.abs(matrix - matrix.T).max(initial=0.0)
-        even = bool(skew <= EVEN * np.abs(matrix).max(initial=0.0))
+        here = energy.pencil(q, directions)
+        even = here.has_potential
         there, fell = (q, True) if still else _downhill(energy, q, directions, matrix, slope)
         moved = np.abs(there - q).max()
         near, q = moved <= CLOSE * np.abs(q).max(), there
         if still or (near and left <= SOFT * largest):  # as rounding lets it come
-            low = _low(matrix) if even else None
-            aside = None if low or not (stable and even) else _aside(energy, q, directions, matrix)
+            low = None
+            if even:  # what is left of forces is in K
+                q = polished(energy, q)
+                here = energy.pencil(q, directions := energy.free(q))
+                low = holds(here.even())
+            low = low and not falls(energy, q, directions, here)
+            lost = low is False and stable
+            aside = _aside(energy, q, directions, matrix) if lost else None
             if aside is None:
-                drag = directions.T @ energy.drag(q) @ directions
-                return q, low and not _driven(matrix, drag)
+                return q, low and not _driven(here)
             q = aside
             least = np.inf
         elif moved == 0.0:
@@ -371,20 +408,11 @@ def _lowest(energy: _Energy, q: np.ndarray, stable: bool) -> tuple[np.ndarray, b
     raise no_rest(mechanism, f"{left:.2g} left of {largest:.2g}", 1.0, pulled)
 
 
-def _low(matrix: np.ndarray) -> bool:
-    """Whether the energy falls nowhere."""
-    values = np.linalg.eigvalsh(matrix)
-    return bool(np.all(values >= -SOFT * np.abs(values).max(initial=0.0)))
-
-
-def _driven(matrix: np.ndarray, drag: np.ndarray) -> bool:
+def _driven(here: Assembled) -> bool:
     """Whether forces that depend on velocities make a motion grow: ẍ + D ẋ + K x = 0."""
-    values = np.linalg.eigvalsh((drag + drag.T) / 2)
-    if not values.size or values[0] >= -SOFT * np.abs(values).max():
+    if holds(Assembled(here.drag, here.mass).even()) is not False:
         return False
-    n = len(matrix)
-    s = np.linalg.eigvals(np.block([[np.zeros((n, n)), np.eye(n)], [-matrix, -drag]]))
-    return bool(np.any(s.real > SOFT * np.abs(s).max()))
+    return bool(np.any(growing(natural(here, here.mass.shape[0]))))
 
 
 def _aside(energy, q, directions, matrix) -> np.ndarray | None:
@@ -452,7 +480,7 @@ def _onto(energy: _Energy, q: np.ndarray) -> np.ndarray | None:
     q = rigid(m.system, q)
     metric, before = energy.metric(q), np.inf
     for _ in range(PROJECTIONS):
-        change = metric @ Aim(m, q, t, par, metric, DEPENDENT).step(m.g(q, t, par))
+        change = metric @ Aim(m, q, t, par, metric, UNSURE).step(m.g(q, t, par))
         size, q = float(np.abs(change).max()), q + change
         if not size < before:
             return None

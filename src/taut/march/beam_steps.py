@@ -9,10 +9,9 @@ composition the longest of its sub-steps counts.
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING
 
-from taut.errors import InputError, UnstableStep, number
+from taut.errors import InputError, UnstableStep, number, warn
 from taut.march.limits import stable_step
 from taut.march.spring_steps import spring_step
 from taut.methods.base import Method, Wrapped
@@ -67,10 +66,7 @@ def step_for(
         whole = number("duration", duration)
         return whole / max(1, math.ceil(whole / (SAFE * limit))) if whole > 0 else SAFE
     if explicit and isinstance(step, float | int) and step > limit * ROUNDED:
-        warnings.warn(
-            f"step {step:g} is beyond the limit of stability of beams, about {limit:.4g}: take a "
-            'smaller one, or an implicit method such as "energy-momentum"',
-            UnstableStep,
-            stacklevel=3,
-        )
+        told = f"step {step:g} is beyond the limit of stability of beams, about {limit:.4g}"
+        other = 'take a smaller one, or an implicit method such as "energy-momentum"'
+        warn(UnstableStep(f"{told}: {other}"))
     return step

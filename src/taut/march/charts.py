@@ -14,6 +14,7 @@ import math
 import numpy as np
 
 from taut.kernel.evaluate import Mechanics
+from taut.portable import pivoted
 
 
 def threshold(n: int, c: int) -> float:
@@ -29,10 +30,8 @@ def best_chart(mechanics: Mechanics, q, t, par, keep: tuple[int, ...]) -> tuple[
     """
     if not keep:
         return ()
-    from scipy.linalg import qr
-
     jacobian = mechanics.derivatives("g", "q", t, par, q=q[None])[0][list(keep)]
-    bound = sorted(qr(jacobian, mode="r", pivoting=True)[1][: len(keep)].tolist())
+    bound = sorted(pivoted(jacobian)[: len(keep)].tolist())
     return tuple(bound[i] for i in _pivots(jacobian[:, bound]))
 
 

@@ -33,7 +33,7 @@ from taut.model.controls import Channel
 from taut.model.system import System
 from taut.progress import Progress
 
-POWER = NOTES.index("power")
+POWER, SINCE, ROUGH = (NOTES.index(x) for x in ("power", "since", "rough"))
 LONGEST = 64  # steps between two looks at the clock
 
 
@@ -130,6 +130,8 @@ class ControlledRun(Run):
         if new.tobytes() != old.tobytes():
             self._hold(group, new)
             group.books[0, POWER] += self._jump(state, t, old, new)
+            group.books[0, ROUGH] += group.books[0, SINCE] < 1.5  # one step since the last time
+            group.books[0, SINCE] = 0.0
 
     def _jump(self, state: np.ndarray, t: float, old: np.ndarray, new: np.ndarray) -> float:
         """By how much the power changes at a state."""

@@ -85,7 +85,7 @@ def march(
             row += 1
         if tallied(books, energies[0]):
             return k - first, row, BLOWN_UP, 0
-        bad = loaded(rows, t + 0.5 * h, *loads)
+        bad = loaded(rows, t + 0.5 * h, t, t + h, *loads)
         if bad >= 0:
             return k - first, row, BAD_LOAD, bad
         bad = aimed(rows, t + h, *aims)

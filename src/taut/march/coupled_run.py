@@ -23,6 +23,7 @@ from taut.march.loop import BLOCK_LENGTH, BOOKS, OK, SHORTEST, SIZE
 from taut.march.motions import spin, velocity
 from taut.march.plan import Plan
 from taut.methods.fields.base import Scheme
+from taut.portable import product, solve
 
 
 def coupled_strand(mesh: Mesh) -> Strand:
@@ -105,8 +106,8 @@ class CoupledRun(FieldRun):
                 continue
             node, inertia = hold.node, mesh.inertia[hold.node]
             turn = SO3.from_quaternion(strand.view("turn")[:, node])
-            found = np.linalg.solve(inertia, mu[:, node])
-            found[3:] = velocity(hold, now)[0] @ turn
+            found = solve(inertia, mu[:, node])
+            found[3:] = product(velocity(hold, now)[0], turn)
             if hold.end.kind == "clamped":
                 found[:3] = spin(hold, mesh, now)[0]
             if not np.all(np.isfinite(found)):  # it starts as √t does: that of the first step
@@ -116,24 +117,24 @@ class CoupledRun(FieldRun):
                 found[which] = zeta[which, node]
             zeta[:, node] = found
             if not self.going_on:
-                mu[:, node] = inertia @ found
+                mu[:, node] = product(inertia, found)
 
     def _energies(self) -> tuple[float, float]:
         """Kinetic and elastic energy together, and that of the weight."""
         strand, mesh = self.strand, self.mesh
         assert mesh is not None
         mu = strand.view("mu").T
-        velocity = np.linalg.solve(mesh.inertia, mu[..., None])[..., 0]
+        velocity = solve(mesh.inertia, mu[..., None])[..., 0]
         weight = strand.view("weight")[0]
-        kinetic = 0.5 * weight @ np.einsum("ni,ni->n", mu, velocity)
+        kinetic = 0.5 * product(weight, np.einsum("ni,ni->n", mu, velocity))
         gamma = strand.view("chi").T[:-1] - mesh.reference
         elastic = np.einsum("ei,eij,ej->e", gamma, mesh.stiffness, gamma)
-        elastic = 0.5 * np.where(mesh.alive, mesh.spacing, 0.0) @ elastic
+        elastic = 0.5 * product(np.where(mesh.alive, mesh.spacing, 0.0), elastic)
         first = mesh.inertia[:, :3, 3:]  # the mass times the centre of mass, as a cross product
         centre = np.stack([first[:, 2, 1], first[:, 0, 2], first[:, 1, 0]], axis=1)
         turned = np.einsum("nij,nj->ni", self._frames(), centre)
         heavy = mesh.inertia[:, 3, 3, None] * strand.view("place").T + turned
-        return float(kinetic + elastic), -float(weight @ (heavy @ mesh.gravity))
+        return float(kinetic + elastic), -float(product(weight, product(heavy, mesh.gravity)))
 
     def _frames(self) -> np.ndarray:
         return SO3.from_quaternion(self.strand.view("turn").T)

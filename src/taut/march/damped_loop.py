@@ -11,6 +11,7 @@ from taut.march.field_loop import (
     BAD_LOAD,
     BLOWN_UP,
     DONE,
+    POWER,
     UNDAMPED,
     UNSOLVED,
     aimed,
@@ -58,8 +59,10 @@ def march(
     show, weigh, begin, move, bend = stages
     stride, sums = rows.shape[1], np.zeros(4)
     for k in range(first, first + count):
-        t = t0 + k * h
-        bad = loaded(rows, t, *loads)
+        t, before = t0 + k * h, 0.5 * h if k > 0 else 0.0
+        # The halves of a kick are apart: until now, and from now on.
+        apart = before > 0.0 and loads[5][0] != 0
+        bad = loaded(rows, t, t - before, t if apart else t + 0.5 * h, *loads)
         if bad >= 0:
             return k - first, row, BAD_LOAD, bad
         bad = aimed(rows, t + h, *aims)
@@ -80,6 +83,13 @@ def march(
             return k - first, row, BLOWN_UP, 0
         if damped(rows, books, damper) != 0:
             return k - first, row, UNDAMPED, 0
+        if apart:
+            bad = loaded(rows, t, t, t + 0.5 * h, *loads)
+            if bad >= 0:
+                return k - first, row, BAD_LOAD, bad
+            sums[:] = 0.0
+            swept(weigh, origin, stride, par.ctypes.data, sums.ctypes.data)
+            books[POWER] = sums[1]
         seen, mu, size = again
         for r in range(size):
             rows[mu + r] = rows[seen + r]

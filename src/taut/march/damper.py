@@ -27,6 +27,7 @@ from taut.march.implicit_plan import coupling_of, layout_of, room_of, special_of
 from taut.march.special import PATH
 from taut.methods.fields.base import Scheme
 from taut.methods.fields.damping import Damping
+from taut.portable import inverse
 
 HANDED = {SEEN: "mu", "chi": "chi", "turn": "turn"}
 
@@ -42,7 +43,10 @@ def damped(rows, books, given):
                 own[table[i, 1] + r, j] = rows[table[i, 0] + r, j]
     for i in range(moved.shape[0]):  # their velocities are given
         hold, j, turn = moved[i]
-        zeta = compliance[i] @ rows[table[0, 0] : table[0, 0] + 6, j].copy()
+        zeta = np.zeros(6)
+        for r in range(6):
+            for k in range(6):
+                zeta[r] += compliance[i, r, k] * rows[table[0, 0] + k, j]
         for r in range(6):
             special.given[hold, r] = zeta[r]
         if special.kind[hold] == PATH:
@@ -96,7 +100,7 @@ class Damper:
         self.moved = np.array(
             [(k, MARGIN + node, here["turn"][0]) for k, node in moved], dtype=np.int64
         ).reshape(-1, 3)
-        self.compliance = np.linalg.inv(mesh.inertia[[node for _, node in moved]])
+        self.compliance = inverse(mesh.inertia[[node for _, node in moved]])
         self.span(h)
 
     def span(self, h: float) -> None:

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from taut.errors import InputError, StepError
+from taut.calls import public
+from taut.errors import InputError, StepError, brief
+from taut.fields.ends import real_array
 from taut.kernel.compile import CompiledStep, workshop
 from taut.kernel.fused import CLOCK, HEAD
 from taut.kernel.jit import copy, entry
@@ -34,6 +36,7 @@ EPS = np.finfo(float).eps
 MOST = 1 << 23  # numbers in the inner states that are set up at once
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class States:
     """States at given times: t, q, v, p as in a trajectory, or one state."""
@@ -166,7 +169,8 @@ def _one(run: Trajectory, q, v, p, t: float, h: float) -> tuple[np.ndarray, ...]
     chart, keep = _kind(run, q, t, par)
     floor = run.ending.states[0][(HEAD - 1) * run.system.n : HEAD * run.system.n]
     try:
-        after = one_step(shop.step(method, keep=keep, chart=chart), q, v, p, t, h, par)[:3]
+        step = shop.step(method, keep=keep, chart=chart)
+        after = one_step(step, q, v, p, t, h, par, floor)[:3]
     except StepError:
         after = None
     speed = np.maximum(np.abs(v), 0 if after is None else np.abs(after[1])) / floor
@@ -261,16 +265,18 @@ def _steps_from(address, context, sheet, par, inner, times, which, counts, rest,
 
 def _checked(run: Trajectory, t: Any) -> np.ndarray:
     try:
-        times = np.array(t, dtype=float)
+        times = real_array(t)
     except (TypeError, ValueError) as error:
-        raise InputError("t is not a time", expected="numbers", received=repr(t)[:80]) from error
+        raise InputError("t is not a time", expected="numbers", received=brief(t)) from error
     begin, end = float(run.t[0]), float(run.t[-1])
     slack = 1e-9 * run.step
     if not np.all((times >= begin - slack) & (times <= end + slack)):
         raise InputError(
             "t lies outside of the run",
             expected=f"{begin:g} ≤ t ≤ {end:g}",
-            received=f"{np.min(times):g} … {np.max(times):g}" if times.size > 1 else f"{times:g}",
+            received=f"{np.min(times):g} … {np.max(times):g}"
+            if times.size > 1
+            else f"{times.item():g}",
             remedy="simulate for longer, or go on: run.continue_(…)",
         )
     return np.clip(times, begin, end)

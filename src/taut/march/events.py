@@ -16,7 +16,8 @@ import casadi as ca
 import numpy as np
 import sympy as sp
 
-from taut.errors import InputError, UnknownName
+from taut.calls import public
+from taut.errors import InputError, UnknownName, flag, listed, text
 from taut.kernel.compile import CompiledMap, workshop
 from taut.kernel.fused import CLOCK, HEAD
 from taut.kernel.jit import copy, entry
@@ -25,6 +26,7 @@ from taut.march import loop
 from taut.march.call import call_map
 from taut.march.dense import EPS, States, moved
 from taut.march.trajectory import Trajectory, apply_map
+from taut.model.symbols import check_formula, scalar
 from taut.model.system import System
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ DIRECTIONS = {"both": 0, "up": 1, "down": -1}
 ROOM = 256  # crossings that are written down between two looks
 
 
+@public
 @dataclass(frozen=True)
 class Event:
     """A zero crossing to be watched for.
@@ -56,13 +59,15 @@ class Event:
 
     def __post_init__(self) -> None:
         if not isinstance(self.direction, str) or self.direction not in DIRECTIONS:
-            raise UnknownName("direction", str(self.direction), DIRECTIONS)
-        if not isinstance(self.terminal, bool):
-            raise InputError(
-                "terminal is neither True nor False",
-                expected="True or False",
-                received=repr(self.terminal),
-            )
+            raise UnknownName("direction", self.direction, DIRECTIONS)
+        flag("terminal", self.terminal)
+        if self.name is not None:
+            text("the name of an event", self.name)
+        given = getattr(self.expression, "expression", self.expression)
+        if isinstance(given, str):
+            check_formula(given, "an event", None)  # its names are those of a system
+        else:
+            scalar(given, "an event")
 
     @property
     def label(self) -> str:
@@ -231,8 +236,9 @@ def watched(system: System, events: Any) -> tuple[Event, ...]:
             replace(e, name=str(name)) if isinstance(e, Event) else Event(e, name=str(name))
             for name, e in events.items()
         ]
-    elif isinstance(events, str) or not isinstance(events, Iterable):
+    elif isinstance(events, str | sp.Basic) or not isinstance(events, Iterable):
         events = [events]
+    events = listed("events", events, "expressions or taut.Event objects")
     found = tuple(e if isinstance(e, Event) else Event(e) for e in events)
     found = tuple(replace(e, expression=system.read(e.expression), name=e.label) for e in found)
     names = [e.label for e in found]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import casadi as ca
@@ -10,23 +11,27 @@ import sympy as sp
 from casadi import SX
 
 from taut.errors import InputError
-from taut.fields.loads import Load, s
+from taut.fields.loads import Load
 from taut.fields.mesh import Hold, Mesh
+from taut.fields.spread import Spread, spread
 from taut.kernel.compile import CompiledMap
 from taut.kernel.strand import Strand
 from taut.kernel.sweep_code import MARGIN
 from taut.kernel.translate import to_casadi
 from taut.lie import SE3, SO3
 from taut.march import field_loop as loop
+from taut.model.switches import jumps, smeared, switches
 from taut.model.symbols import t as time_symbol
+from taut.portable import product
 
 
 class Loads:
     """What acts on the nodes of a mesh, at a time.
 
-    Steady loads are entered once.  Those that depend on time are compiled maps (t, s, length) →
-    wrenches: one for all that act on single nodes, called once, and one for each that is spread
-    over a beam, called for every node of it.
+    Steady loads are entered once.  Those that depend on time are compiled maps (t, window, numbers
+    of a share) → wrenches: one for all that act on single nodes, called once, and one for each that
+    is spread over a beam, called for every share of it (see `taut.fields.spread`).  What jumps in
+    time is taken in the mean over the window, the time for which it acts.
     """
 
     def __init__(self, strand: Strand, mesh: Mesh | None) -> None:
@@ -36,27 +41,30 @@ class Loads:
                 _steady(strand, mesh, load)  # type: ignore[arg-type]
         varying = [load for load in loads if not load.steady]
         single = [load for load in varying if load.node is not None]
-        spread = [load for load in varying if load.node is None]
-        groups = [[load] for load in spread] + ([single] if single else [])
-        self._maps = [_map_of(group) for group in groups]
-        found, places, where = [], [], []
-        for group, made in zip(groups, self._maps, strict=True):
-            nodes = [None] if group[0].node is not None else _along(mesh, group[0])  # type: ignore
-            found.append((made.address, len(nodes), len(group)))
-            for node in nodes:
-                at = (0.0, 1.0) if node is None else (mesh.s[node], mesh.weight[node])  # type: ignore
-                places.append(at)
-                where += [(_row(load), load.node if node is None else node) for load in group]
+        groups = [([load], _shares(mesh, load)) for load in varying if load.node is None]  # type: ignore
+        if single:
+            wrench = tuple(x for load in single for x in load.wrench)
+            groups.append((single, Spread((), wrench, np.zeros(1, dtype=int), np.zeros((1, 0)))))
+        self.switched = any(switches(x, time_symbol, _any) for x in _wrenches(varying))
+        self._maps = [_map_of(shares) for _, shares in groups]
+        width = max((shares.rows.shape[1] for _, shares in groups), default=0)
+        found, numbers, where = [], [], []
+        for (group, shares), made in zip(groups, self._maps, strict=True):
+            found.append((made.address, len(shares.rows), len(group), shares.rows.shape[1]))
+            for node, row in zip(shares.nodes, shares.rows, strict=True):
+                numbers.append(np.r_[row, np.zeros(width - len(row))])
+                where += [(_row(x), node if x.node is None else x.node) for x in group]
         rows = strand.layout.rows
         self.nodes = np.array([node for _, node in where], dtype=np.int64)
         self._given = (
-            np.array(found, dtype=np.int64).reshape(-1, 3),
-            np.array(places, dtype=float).reshape(-1, 2),
+            np.array(found, dtype=np.int64).reshape(-1, 4),
+            np.array(numbers, dtype=float).reshape(len(numbers), width),
             np.array([(rows[row][0], MARGIN + n) for row, n in where], dtype=np.int64).reshape(
                 -1, 2
             ),
             np.array([strand.view(row)[:, n] for row, n in where]).reshape(-1, 6),
-            np.zeros(3 + 6 * max(1, len(single))),
+            np.zeros(3 + width + 6 * max(1, len(single))),
+            np.array([self.switched], dtype=np.int64),
         )
 
     @property
@@ -64,28 +72,47 @@ class Loads:
         """As the loop takes them."""
         return self._given
 
-    def apply(self, strand: Strand, t: float) -> int:
-        """Enter the loads at a time; −1, or the number of one that is not finite."""
-        return loop.loaded(strand.rows, t, *self.given)
+    def apply(self, strand: Strand, t: float, begin: float, end: float) -> int:
+        """Enter the loads at t, which act from `begin` to `end`; −1, or one that is not finite."""
+        return loop.loaded(strand.rows, t, begin, end, *self.given)
 
 
 def _row(load: Load) -> str:
     return "follower" if load.follower else "dead"
 
 
-def _along(mesh: Mesh, load: Load) -> list[int]:
-    """The nodes on which a load is spread; the mesh has put what acts on followers on leaders."""
+def _any(_: sp.Symbol) -> bool:
+    return True
+
+
+def _wrenches(loads: list[Load]) -> list[sp.Expr]:
+    return [x for load in loads for x in load.wrench]
+
+
+def _shares(mesh: Mesh, load: Load) -> Spread:
+    """What a load does to nodes; the mesh has put what acts on followers on leaders."""
     led = {joint.follower for joint in mesh.joints}
-    return [node for node in range(*load.span) if node not in led]  # type: ignore[misc]
+    shares = spread(load, mesh.s, mesh.weight)
+    mine = np.array([node not in led for node in shares.nodes])
+    return replace(shares, nodes=shares.nodes[mine], rows=shares.rows[mine])
 
 
-def _map_of(loads: list[Load]) -> CompiledMap:
-    """(t, s, length) → the wrenches of these loads on a node."""
-    t, place, length = SX.sym("t"), SX.sym("s"), SX.sym("length")
-    flat = [x for load in loads for x in load.wrench]
-    values = ca.vertcat(*to_casadi(flat, {time_symbol: t, s: place})) * length
-    given = ca.vertcat(t, place, length)
-    return CompiledMap(ca.Function("loads", [given], [ca.densify(values)]))
+def _map_of(shares: Spread) -> CompiledMap:
+    """(t, begin and end of the window, numbers of a share) → its wrench."""
+    begin, end = sp.symbols("begin end", real=True, cls=sp.Dummy)
+    symbols = (time_symbol, begin, end, *shares.symbols)
+    given = SX.sym("given", len(symbols))
+    table = {symbol: given[i] for i, symbol in enumerate(symbols)}
+    values = []
+    for x in shares.wrench:
+        # Steps of order two are exact for what bends at one of their ends, and its mean is not.
+        mean, definitions = x, []
+        if jumps(x, time_symbol, _any):
+            mean, definitions = smeared(x, time_symbol, begin, end, _any)
+        for symbol, value in definitions:
+            (table[symbol],) = to_casadi([value], table)
+        values += to_casadi([mean], table)
+    return CompiledMap(ca.Function("loads", [given], [ca.densify(ca.vertcat(*values))]))
 
 
 class Aims:
@@ -133,8 +160,10 @@ class Aims:
                 pose[:3, :3], pose[:3, 3] = SO3.from_quaternion(turn), place
             if pinned:
                 back = SO3.cay(-h * strand.view("zeta")[:3, node])
-                poses[0][:3, :3] = poses[1][:3, :3] @ back
-            strand.view("zeta")[:, node] = SE3.cay_ad_inverse(SE3.inverse(poses[0]) @ poses[1]) / h
+                poses[0][:3, :3] = product(poses[1][:3, :3], back)
+            strand.view("zeta")[:, node] = (
+                SE3.cay_ad_inverse(product(SE3.inverse(poses[0]), poses[1])) / h
+            )
 
 
 def _start_of(hold: Hold, mesh: Mesh) -> np.ndarray:
@@ -147,7 +176,7 @@ def _check_start(mesh: Mesh, moved: list[Hold], poses: np.ndarray, t0: float) ->
     for hold, pose in zip(moved, poses, strict=True):
         start = _start_of(hold, mesh)
         place, turn = start[:3, 3], SO3.quaternion(start[:3, :3])
-        turned = pose[:4] if pose[:4] @ turn > 0 else -pose[:4]
+        turned = pose[:4] if product(pose[:4], turn) > 0 else -pose[:4]
         away = np.abs(np.r_[pose[4:] - place, turned - turn]).max()  # not a number if one is not
         if not away <= 1e-9 * max(1.0, float(np.abs(place).max())):
             raise InputError(
@@ -172,11 +201,10 @@ def _posed(end: Any, place: np.ndarray, turn: np.ndarray, t: SX) -> SX:
 
 
 def _steady(strand: Strand, mesh: Mesh, load: Load) -> None:
-    places = [load.node] if load.node is not None else _along(mesh, load)
-    rows = strand.view(_row(load))
-    for node in places:
-        here = {s: float(mesh.s[node])}
-        values = [complex(x.xreplace(here)) for x in load.wrench]
+    rows, shares = strand.view(_row(load)), _shares(mesh, load)
+    for node, numbers in zip(shares.nodes, shares.rows, strict=True):
+        here = dict(zip(shares.symbols, map(float, numbers), strict=True))
+        values = [complex(x.xreplace(here)) for x in shares.wrench]
         wrench = np.array([x.real if x.imag == 0 else np.nan for x in values])
         if not np.all(np.isfinite(wrench)):
             raise InputError(
@@ -185,4 +213,4 @@ def _steady(strand: Strand, mesh: Mesh, load: Load) -> None:
                 received=", ".join(map(str, load.wrench)),
                 remedy="look at beam.load(…) there; taut.s is the place",
             )
-        rows[:, node] += wrench * (1.0 if load.node is not None else mesh.weight[node])
+        rows[:, node] += wrench

@@ -6,6 +6,10 @@ is counted with the momentum at t_n, V_n was left by the edges one step before),
 balance E_n − E_0 − work, of which the books are kept; the work of loads is the sum of h(P_n +
 P_{n+1})/2, P being their power.
 
+The kick at t_n stands for half a step before it and half a step after it, at the start of a run for
+the latter alone: what jumps there is taken in the mean, so that no impulse is lost.  A state that
+is stored has felt what acted until then.
+
 A line that does not fit into the cache is swept in tiles: a block of nodes makes `DEPTH` steps
 before the next block is fetched.  Since a node needs its two edges and an edge its two nodes, the
 block moves one node to the left with every step; in that order everything is found at its time, in
@@ -120,32 +124,36 @@ def copied(rows, halo):
 
 
 @entry
-def loaded(rows, t, maps, places, targets, base, scratch):
+def loaded(rows, t, begin, end, maps, numbers, targets, base, scratch, switched):
     """Evaluate the loads that depend on time; the number of a bad one, or −1.
 
     Parameters
     ----------
-    maps : ndarray, shape (…, 3)
-        (address, calls, wrenches per call) of maps (t, s, length) → wrenches.
-    places : ndarray, shape (…, 2)
-        (s, length) of each call.
+    begin, end : float
+        For which time they stand: what jumps in it is taken in the mean.
+    maps : ndarray, shape (…, 4)
+        (address, calls, wrenches per call, numbers) of maps (t, begin, end, numbers) → wrenches.
+    numbers : ndarray, shape (…, width)
+        Those of each call.
     targets, base : ndarray, shape (…, 2), (…, 6)
         (row, column) of each wrench in turn, and what acts there always.
     """
     for i in range(targets.shape[0]):
         for k in range(6):
             rows[targets[i, 0] + k, targets[i, 1]] = base[i, k]
-    place, i = 0, 0
+    place, i, first = 0, 0, 3 + numbers.shape[1]
     for m in range(maps.shape[0]):
         for _ in range(maps[m, 1]):
-            scratch[0], scratch[1], scratch[2] = t, places[place, 0], places[place, 1]
+            scratch[0], scratch[1], scratch[2] = t, begin, end
+            for k in range(maps[m, 3]):
+                scratch[3 + k] = numbers[place, k]
             place += 1
             call_map(  # pyright: ignore[reportCallIssue]
-                maps[m, 0], scratch.ctypes.data, scratch.ctypes.data + 24
+                maps[m, 0], scratch.ctypes.data, scratch.ctypes.data + 8 * first
             )
             for w in range(maps[m, 2]):
                 for k in range(6):
-                    value = scratch[3 + 6 * w + k]
+                    value = scratch[first + 6 * w + k]
                     if not np.isfinite(value):
                         return i
                     rows[targets[i, 0] + k, targets[i, 1]] += value
@@ -255,20 +263,26 @@ def march(strand, stages, ties, loads, aims, books, energies, store, layout, row
             if code != DONE:
                 return k - first, row, code, place
             continue
-        t = t0 + k * h
-        bad = loaded(rows, t, *loads)
+        t, before = t0 + k * h, 0.5 * h if k > 0 else 0.0
+        shown = k % every == 0
+        apart = shown and before > 0.0 and loads[5][0] != 0  # what acted until now is shown
+        bad = loaded(rows, t, t - before, t if apart else t + 0.5 * h, *loads)
         if bad >= 0:
             return k - first, row, BAD_LOAD, bad
         bad = aimed(rows, t + h, *aims)
         if bad >= 0:
             return k - first, row, BAD_AIM, bad
         gathered(rows, joints, turns, margin)
-        if k % every == 0:
+        if shown:
             failed = swept(show, origin, stride, par.ctypes.data, sums.ctypes.data)
             if failed >= 0:
                 return k - first, row, UNSOLVED, failed
             stored(rows, margin, nodes, layout, store[row])
             row += 1
+        if apart:
+            bad = loaded(rows, t, t - before, t + 0.5 * h, *loads)
+            if bad >= 0:
+                return k - first, row, BAD_LOAD, bad
         sums[:] = 0.0
         failed = swept(move, origin, stride, par.ctypes.data, sums.ctypes.data)
         if failed >= 0:

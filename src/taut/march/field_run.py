@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from taut.errors import Interrupted, StepError, TautError
+from taut.errors import Interrupted, ProgressError, StepError, TautError
 from taut.fields.mesh import Mesh
+from taut.interrupts import Forced, between_states
 from taut.kernel.strand import SEEN, Strand
 from taut.kernel.sweep_code import MARGIN
 from taut.lie import SO3
@@ -18,7 +19,6 @@ from taut.march import field_loop as loop
 from taut.march.field_loads import Aims, Loads
 from taut.march.loop import BLOCK_LENGTH, BOOKS, OK, SHORTEST, SIZE
 from taut.march.plan import Plan, roomy
-from taut.march.run import _heard
 from taut.methods.fields.base import Scheme
 from taut.progress import Progress
 
@@ -90,7 +90,7 @@ class FieldRun:
         strand = self.strand
         strand.give("step", np.array([h]))
         self._pulled()
-        self._loaded(t, k)
+        self._loaded(t, 0.0, 0.5 * h, k)
         strand.give("mu", momentum)
         if self.aims.apply(strand, t - h) < 0:
             self.aims.start(strand, h)
@@ -105,8 +105,9 @@ class FieldRun:
         self.energies[0] = self._swept("pull")[0]
         loop.copied(self.strand.rows, self.halo[1])
 
-    def _loaded(self, t: float, k: int = 0) -> None:
-        bad = self.loads.apply(self.strand, t)
+    def _loaded(self, t: float, before: float, after: float, k: int = 0) -> None:
+        """Enter what acts at t for so long before it and after it."""
+        bad = self.loads.apply(self.strand, t, t - before, t + after)
         if bad >= 0:
             raise self._bad_load(bad, t, k, None)
 
@@ -150,7 +151,7 @@ class FieldRun:
             self._compiled(store, bar)
             bar.say("simulating")
             begin = time.perf_counter()
-            with _heard(self._stop):
+            with between_states(self._stop):
                 try:
                     while k < whole and error is None and not self.stopping:
                         ask = min(size, whole - k)
@@ -166,11 +167,13 @@ class FieldRun:
                         row, error = self._shorter(store, row, whole)
                         k = plan.last if error is None else k
                         bar.add(k - whole)
-                except (KeyboardInterrupt, StepError) as reason:
+                except Forced:
+                    raise
+                except (KeyboardInterrupt, ProgressError, StepError) as reason:
                     error = reason
         if error is None and k < plan.last:
             error = KeyboardInterrupt()
-        if error is None or isinstance(error, KeyboardInterrupt):
+        if error is None or isinstance(error, KeyboardInterrupt | ProgressError):
             try:
                 row = self._last(store, row, k)
                 numbers[row - 1] = k
@@ -231,7 +234,7 @@ class FieldRun:
         """The last step, number k, by a fresh start with a smaller one; the next row."""
         plan, strand = self.plan, self.strand
         t = plan.t0 + k * plan.step
-        self._loaded(t, k)
+        self._loaded(t, 0.5 * plan.step if k else 0.0, 0.0, k)
         self._aimed(t + plan.step, k)
         self._shown(t, k)
         self.begin(strand.view(SEEN).T.copy(), plan.end_step, t, k)
@@ -249,7 +252,7 @@ class FieldRun:
         """Keep the last state and enter its energy into a copy of the books."""
         plan, strand = self.plan, self.strand
         t = float(plan.times(np.array([k]))[0])
-        self._loaded(t, k)
+        self._loaded(t, 0.5 * self._after(k - 1) if k else 0.0, 0.0, k)
         self._aimed(t + (plan.end_step if k == plan.last else plan.step), k)
         sums = self._shown(t, k)
         self.final = self.books.copy()
@@ -328,11 +331,13 @@ def explained(error: BaseException, partial: Any) -> BaseException:
     """The error a user sees, with what there is of the run."""
     if isinstance(error, KeyboardInterrupt):
         what = f"interrupted at t = {partial.t[-1]:g}"
-        return Interrupted(
+        found = Interrupted(
             what,
             remedy="error.partial holds the run so far; error.partial.continue_(…) goes on",
             partial=replace(partial, ended_early=what),
         )
+        found.__cause__ = error.__cause__
+        return found
     what = error.what if isinstance(error, TautError) else str(error)
     error.partial = replace(partial, ended_early=what)  # type: ignore[attr-defined]
     return error

@@ -11,6 +11,7 @@ from taut.errors import InputError
 from taut.fields.ends import real_array
 from taut.fields.mesh import Mesh, configuration
 from taut.lie import SE3, SO3
+from taut.portable import product
 
 HELD = 1e-10  # of the largest velocity, that a held node may have in a direction it is held in
 
@@ -54,7 +55,8 @@ def poses(mesh: Mesh, strain: np.ndarray) -> np.ndarray:
             _placed(mesh, pose, steps, number, span.start, placed)
     for joint in mesh.joints:
         gap = np.abs(
-            SE3.inverse(pose[joint.leader] @ joint.motion) @ pose[joint.follower] - np.eye(4)
+            product(SE3.inverse(product(pose[joint.leader], joint.motion)), pose[joint.follower])
+            - np.eye(4)
         )
         if gap.max() > 1e-9 * max(1.0, float(np.abs(mesh.pose[:, :3, 3]).max())):
             raise InputError(
@@ -72,8 +74,8 @@ def _placed(mesh: Mesh, pose, steps, number: int, known: int, placed: set[int]) 
     span = mesh.spans[number]
     edges = slice(span.start, span.stop - 1)
     chain = configuration(np.zeros(3), np.eye(3), steps[edges])
-    base = pose[known] @ SE3.inverse(chain[known - span.start])
-    pose[span] = base @ chain
+    base = product(pose[known], SE3.inverse(chain[known - span.start]))
+    pose[span] = product(base, chain)
     for joint in mesh.joints:
         ways = (
             (joint.leader, joint.follower, joint.motion),
@@ -82,7 +84,7 @@ def _placed(mesh: Mesh, pose, steps, number: int, known: int, placed: set[int]) 
         for here, there, motion in ways:
             other = mesh.beam_of(there)
             if span.start <= here < span.stop and other not in placed:
-                pose[there] = pose[here] @ motion
+                pose[there] = product(pose[here], motion)
                 _placed(mesh, pose, steps, other, there, placed)
 
 
@@ -90,9 +92,12 @@ def held_at(mesh: Mesh, pose: np.ndarray) -> Mesh:
     """The mesh with its holds where a start has them: axes that are given are given in space."""
     holds = []
     for hold in mesh.holds:
-        freedom, turn = hold.freedom, pose[hold.node, :3, :3].T @ mesh.pose[hold.node, :3, :3]
+        freedom, turn = (
+            hold.freedom,
+            product(pose[hold.node, :3, :3].T, mesh.pose[hold.node, :3, :3]),
+        )
         if hold.end.kind in ("sliding", "roller") or hold.end.axis is not None:
-            freedom = np.kron(np.eye(2), turn) @ freedom
+            freedom = product(np.kron(np.eye(2), turn), freedom)
         holds.append(replace(hold, freedom=freedom, start=pose[hold.node]))
     return replace(mesh, holds=tuple(holds))
 
@@ -103,7 +108,7 @@ def consistent(mesh: Mesh, velocity: np.ndarray, project: bool) -> np.ndarray:
     for hold in mesh.holds:
         if hold.end.moved:
             continue
-        allowed = hold.freedom @ (hold.freedom.T @ velocity[hold.node])
+        allowed = product(hold.freedom, product(hold.freedom.T, velocity[hold.node]))
         off = float(np.abs(allowed - velocity[hold.node]).max())
         if off > HELD * scale and not project:
             raise InputError(
@@ -115,7 +120,7 @@ def consistent(mesh: Mesh, velocity: np.ndarray, project: bool) -> np.ndarray:
         found[hold.node] = allowed
     for joint in mesh.joints:
         back = SE3.adjoint(SE3.inverse(joint.motion))
-        off = float(np.abs(back @ found[joint.leader] - found[joint.follower]).max())
+        off = float(np.abs(product(back, found[joint.leader]) - found[joint.follower]).max())
         if off > HELD * scale and not project:
             raise InputError(
                 f"beams that are joined move apart at the start: {mesh.where(joint.follower)}",
@@ -123,7 +128,7 @@ def consistent(mesh: Mesh, velocity: np.ndarray, project: bool) -> np.ndarray:
                 received=f"a difference of {off:.3g}",
                 remedy="project=True takes that of the first beam",
             )
-        found[joint.follower] = back @ found[joint.leader]
+        found[joint.follower] = product(back, found[joint.leader])
     return found
 
 
@@ -131,6 +136,6 @@ def quaternions(pose: np.ndarray) -> np.ndarray:
     """Unit quaternions of poses, neighbours on the same side."""
     q = SO3.quaternion(pose[:, :3, :3])
     for j in range(1, len(q)):
-        if q[j] @ q[j - 1] < 0:
+        if product(q[j], q[j - 1]) < 0:
             q[j] = -q[j]
     return q

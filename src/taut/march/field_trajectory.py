@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from taut.calls import public
 from taut.cite import Citations, cite
 from taut.fields.mesh import Mesh
 from taut.lie import SE3, SO3
 from taut.march.field_values import FieldValues
 from taut.methods.fields.base import Scheme
+from taut.portable import product, solve
 
 VIEWS = {
     "certificate": "taut.diagnose.field_certificate:certify",
@@ -38,6 +40,7 @@ class FieldEnding:
     carried: list[np.ndarray] = field(default_factory=list)
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class FieldTrajectory:
     """A run of a field or of beams.
@@ -101,7 +104,7 @@ class FieldTrajectory:
         """ζ at the nodes, shape (N, nodes, n): of beams in the local frame."""
         if self.mesh is None:
             return self._values.velocity
-        found = np.linalg.solve(self.mesh.inertia, self.momentum[..., None])[..., 0]
+        found = solve(self.mesh.inertia, self.momentum[..., None])[..., 0]
         return following(self.mesh, found)
 
     @cached_property
@@ -238,7 +241,7 @@ class FieldTrajectory:
         """Write the run to a Zarr store; ``taut.load`` reads it back."""
         from taut.march.storage import save
 
-        return save(self, Path(path))
+        return save(self, path)
 
     def __len__(self) -> int:
         return len(self.t)
@@ -259,7 +262,7 @@ def following(mesh: Mesh, velocity: np.ndarray) -> np.ndarray:
     found = velocity.copy()
     for joint in mesh.joints:
         back = SE3.adjoint(SE3.inverse(joint.motion))
-        found[..., joint.follower, :] = found[..., joint.leader, :] @ back.T
+        found[..., joint.follower, :] = product(found[..., joint.leader, :], back.T)
     return found
 
 

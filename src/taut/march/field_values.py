@@ -8,6 +8,7 @@ import numpy as np
 
 from taut.fields.field import Field
 from taut.kernel.strand import medium_of
+from taut.portable import product
 
 
 class FieldValues:
@@ -83,7 +84,7 @@ class FieldValues:
     def kinetic(self) -> np.ndarray:
         """∫k(μ, s) ds, shape (N,)."""
         density = self._at(self.medium.kinetic, self.momentum, self.model.places)[..., 0]
-        return density @ self.model.weights
+        return product(density, self.model.weights)
 
     @property
     def potential(self) -> np.ndarray:

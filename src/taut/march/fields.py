@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from taut.errors import InputError, StepError, UnstableStep, number
+from taut.errors import InputError, StepError, UnstableStep, number, warn
 from taut.fields.beam import Beam
 from taut.fields.beams import Beams
 from taut.fields.field import Field
 from taut.fields.mesh import Mesh
+from taut.interrupts import interruptible
 from taut.kernel.strand import Strand, strand_of_field, strand_of_mesh
 from taut.lie import SE3
 from taut.march.coupled_run import CoupledRun, coupled_strand
@@ -28,6 +28,7 @@ from taut.march.mixed_run import MixedRun
 from taut.march.plan import Plan
 from taut.methods.fields import scheme_of
 from taut.methods.fields.base import Scheme
+from taut.portable import product, solve
 
 SAFE = 0.5  # of the limit of stability: the step that is taken when none is given
 ROUNDED = 1 + 1e-9  # a step that is the limit is not beyond it
@@ -57,7 +58,7 @@ def simulate_field(
         strain, momentum = _start_of_field(model, strand, strain0, momentum0, v0)
         limit = stable_step_of_field(model, values, strain, momentum)
     else:
-        if parameters:
+        if parameters is not None and not (isinstance(parameters, dict) and not parameters):
             raise InputError("a beam has no parameters", expected="numbers in the beam itself")
         named = {}
         mesh, strand, strain, momentum = started(model, scheme, strain0, momentum0, v0, project)
@@ -66,7 +67,7 @@ def simulate_field(
     plan = Plan.of(t0, duration, chosen, every)
     links = len(strain)
     strand.view("chi")[:, :links] = (strain + _reference(model, mesh)).T
-    run = _run(model, strand, scheme, plan, mesh)
+    run = run_of(model, strand, scheme, plan, mesh)
     begin = time.perf_counter()
     run.begin(momentum, plan.step, plan.t0)
     run.opened()
@@ -74,7 +75,8 @@ def simulate_field(
     return _finished(run, model, mesh, named, limit, progress)
 
 
-def _run(model: Any, strand: Strand, scheme: Scheme, plan: Plan, mesh: Mesh | None, **more: Any):
+def run_of(model: Any, strand: Strand, scheme: Scheme, plan: Plan, mesh: Mesh | None, **more: Any):
+    """What marches a strand."""
     if isinstance(model, Field) and model.mixed:
         return MixedRun(strand, scheme, plan, **more)
     if mesh is not None and scheme.implicit:
@@ -84,7 +86,8 @@ def _run(model: Any, strand: Strand, scheme: Scheme, plan: Plan, mesh: Mesh | No
     return FieldRun(strand, scheme, plan, mesh, **more)
 
 
-def _strand_of(mesh: Mesh, scheme: Scheme) -> Strand:
+def strand_of(mesh: Mesh, scheme: Scheme) -> Strand:
+    """What computes beams by a scheme."""
     return coupled_strand(mesh) if scheme.implicit else strand_of_mesh(mesh)
 
 
@@ -101,12 +104,10 @@ def _step(
         whole = number("duration", duration)
         return whole / max(1, math.ceil(whole / (SAFE * limit))) if whole > 0 else SAFE
     if not scheme.implicit and isinstance(step, float | int) and step > limit * ROUNDED:
-        warnings.warn(
+        told = (
             f"step {step:g} is beyond the limit of stability, about {limit:.4g}: take a smaller one"
-            + (', or method="implicit"' if beams else ""),
-            UnstableStep,
-            stacklevel=4,
         )
+        warn(UnstableStep(told + (', or method="implicit"' if beams else "")))
     return step
 
 
@@ -133,7 +134,7 @@ def started(
     strain[~mesh.alive] = 0.0
     pose = poses(mesh, strain)
     mesh = held_at(mesh, pose)
-    strand = _strand_of(mesh, scheme)
+    strand = strand_of(mesh, scheme)
     return mesh, strand, strain, _start_of_beam(mesh, strand, pose, momentum0, v0, project)
 
 
@@ -146,8 +147,8 @@ def _start_of_beam(mesh: Mesh, strand: Strand, pose, momentum0, v0, project) -> 
         for joint in mesh.joints:  # the leader carries what its followers have
             back = SE3.adjoint(SE3.inverse(joint.motion))
             share = mesh.weight[joint.follower] / mesh.weight[joint.leader]
-            momentum[joint.leader] += share * (back.T @ momentum[joint.follower])
-        velocity = following(mesh, np.linalg.solve(mesh.inertia, momentum[..., None])[..., 0])
+            momentum[joint.leader] += share * product(back.T, momentum[joint.follower])
+        velocity = following(mesh, solve(mesh.inertia, momentum[..., None])[..., 0])
     else:
         velocity = given("v0", v0, shape)
     allowed = consistent(mesh, velocity, project)
@@ -188,6 +189,7 @@ def _finished(run: FieldRun, model, mesh, named, limit, progress, before=None) -
     return trajectory
 
 
+@interruptible("interrupted before the next step", lambda run, *_, **__: run)
 def continued(run: FieldTrajectory, duration: float, progress: Any = None) -> FieldTrajectory:
     """`run` and what comes after it for `duration`, as one trajectory."""
     ending, model, mesh = run.ending, run.model, run.mesh
@@ -201,11 +203,11 @@ def continued(run: FieldTrajectory, duration: float, progress: Any = None) -> Fi
     start = float(run.t[-1]) if ending.short else run.t0
     plan = Plan.of(start, duration, run.step, run.every, first=first)
     strand = (
-        _strand_of(mesh, run.method)
+        strand_of(mesh, run.method)
         if mesh is not None
         else strand_of_field(model, np.array([run.parameters[p.name] for p in model.parameters]))
     )
-    again = _run(model, strand, run.method, plan, mesh, going_on=True)
+    again = run_of(model, strand, run.method, plan, mesh, going_on=True)
     strand.rows[:] = ending.rows  # loads and all
     strand.give("step", np.array([plan.step]))
     again.books[:], again.energies[:] = ending.books, ending.energies

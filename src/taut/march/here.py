@@ -21,7 +21,7 @@ from taut.kernel.jit import entry, within
 from taut.lie import SO3
 from taut.march.beam_parts import BeamView
 from taut.march.force_parts import force_view
-from taut.march.parts import FrameView, JointView, PartView
+from taut.march.parts import CounterView, FrameView, JointView, PartView
 from taut.model.mechanism.joints import Joint
 from taut.model.mechanism.shapes import BODY, POINT, ROD
 from taut.model.system import System
@@ -98,6 +98,7 @@ class Names:
             self.groups = [
                 (m.parts, PartHere), (m.ends, PartHere), (m.beams, BeamView),
                 (m.joints, JointHere), (m.frames, FrameView), (m.forces, force_view),
+                (m.counters, CounterView),
             ]  # fmt: skip
 
     def view(self, here: Here, name: str) -> Any:

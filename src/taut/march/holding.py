@@ -27,7 +27,14 @@ BALANCED = "a configuration in which all forces are in balance"
 
 def connected(mechanism: Mechanism) -> tuple[tuple[str, ...], ...]:
     """Groups of parts that joints or forces connect; what holds on to the ground is one group."""
-    names = ["ground", *mechanism.parts]
+    counters = mechanism.counters
+    groups = ([name for name in group if name not in counters] for group in _groups(mechanism))
+    return tuple(tuple(group) for group in groups)
+
+
+def _groups(mechanism: Mechanism) -> list[list[str]]:
+    """The same with the counters that belong to their joints."""
+    names = ["ground", *(x.name for x in mechanism.carriers)]
     leader = {name: name for name in names}
 
     def lead(name: str) -> str:
@@ -42,12 +49,12 @@ def connected(mechanism: Mechanism) -> tuple[tuple[str, ...], ...]:
     groups: dict[str, list[str]] = {}
     for name in names:
         groups.setdefault(lead(name), []).append(name)
-    return tuple(tuple(group) for group in groups.values() if group != ["ground"])
+    return [group for group in groups.values() if group != ["ground"]]
 
 
 def _touched(mechanism: Mechanism) -> list[list[str]]:
     """Names of the parts that each beam, joint and force holds on to."""
-    owner = {i: part.name for part in mechanism.parts.values() for i in part.indices}
+    owner = {i: part.name for part in mechanism.carriers for i in part.indices}
     found = []
     held_by = (mechanism.beams, mechanism.joints, mechanism.forces)
     for held in (x for group in held_by for x in group.values()):
@@ -76,8 +83,8 @@ def check_held(mechanism: Mechanism) -> None:
     loads = [x for x in mechanism.forces.values() if not isinstance(x, Acting)]
     pulled = {i for force in loads for piece in force.pieces for i in piece.indices}
     falling = []
-    for group in connected(mechanism):
-        parts = [mechanism.parts[name] for name in group if name != "ground"]
+    for group in _groups(mechanism):
+        parts = [mechanism[name] for name in group if name != "ground"]
         if "ground" not in group and not pulled & {i for part in parts for i in part.indices}:
             falling += _bodies(parts)
     if falling:
@@ -126,7 +133,7 @@ def no_rest(
 
 def _moving(mechanism: Mechanism, acceleration: np.ndarray) -> Sequence[str]:
     """Parts that would be accelerated most, the most first."""
-    parts = list(mechanism.parts.values())
+    parts = mechanism.carriers
     spans = [acceleration[x.first : x.first + x.shape.size] for x in parts]
     sizes = np.array([float(np.linalg.norm(x)) for x in spans])
     if not 0 < sizes.max() < np.inf:

@@ -11,6 +11,7 @@ from taut.kernel.places import Layout
 from taut.lie import SO3
 from taut.march.coupled import Coupling, Room
 from taut.march.special import FIXED, PATH, Special
+from taut.portable import inverse
 
 ROW_NAMES = (
     "zeta", "last", "change", "gap", "own", "slope", "left", "right", "other", "turn", "place",
@@ -51,7 +52,7 @@ def layout_of(mesh: Mesh, rows: dict[str, int] = ROWS) -> tuple[Layout, dict[str
     alive = mesh.alive
     for name, values, which in (
         ("inertia", _packed(mesh.inertia), slice(None)),
-        ("compliance", _packed(np.linalg.inv(mesh.inertia)), slice(None)),
+        ("compliance", _packed(inverse(mesh.inertia)), slice(None)),
         ("stiffness", _packed(mesh.stiffness), alive),
         ("reference", mesh.reference, alive),
         ("per_length", 1 / mesh.spacing[:, None], alive),

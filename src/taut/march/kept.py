@@ -17,9 +17,10 @@ bit.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import qr
 
 from taut.kernel.evaluate import Mechanics
+from taut.kernel.singular import svd
+from taut.portable import norm, pivoted, product
 
 POOR = 0.2
 FAR = 0.4  # by which rows may turn between two looks, in radians
@@ -61,10 +62,10 @@ def looked(
     sizes = _sizes(here)
     keep = _chosen(here / sizes, keep, first)
     own = list(keep)
-    u, s, wt = np.linalg.svd((here / sizes)[own], full_matrices=False)
+    u, s, wt = svd((here / sizes)[own])
     turn = ((there - here) / sizes)[own]
-    falls = 2.0 * abs(u[:, -1] @ turn @ wt[-1]) / s[-1]
-    turns = np.linalg.norm(turn, axis=1).max() / FAR
+    falls = 2.0 * abs(product(u[:, -1], turn, wt[-1])) / s[-1]
+    turns = norm(turn).max() / FAR
     return keep, int(np.clip(1.0 / max(falls, turns, 1e-300), 1, LONGEST))
 
 
@@ -73,22 +74,22 @@ def poorly_kept(mechanics: Mechanics, q: np.ndarray, t, par: np.ndarray, keep: K
     if len(keep) == mechanics.c:
         return np.zeros(len(q), dtype=bool)
     rows = mechanics.derivatives("g", "q", t, par, q=q)[:, list(keep)]
-    values = np.linalg.svd(rows / _sizes(rows), compute_uv=False)
+    values = svd(rows / _sizes(rows))[1]
     return ~(values[:, -1] > CLOSE * values[:, 0])
 
 
 def _sizes(rows: np.ndarray) -> np.ndarray:
-    sizes = np.linalg.norm(rows, axis=-1, keepdims=True)
+    sizes = norm(rows)[..., None]
     return np.where(sizes > 0.0, sizes, 1.0)
 
 
 def _least(rows: np.ndarray) -> float:
-    return float(np.linalg.svd(rows, compute_uv=False)[-1])
+    return float(svd(rows)[1][-1])
 
 
 def _chosen(rows: np.ndarray, keep: Keep, first: Keep) -> Keep:
     """Of unit rows; those that were kept at first are preferred, so that there are few choices."""
-    best = np.linalg.svd(rows, compute_uv=False)[len(keep) - 1]
+    best = svd(rows)[1][len(keep) - 1]
     now = _least(rows[list(keep)])
     if not now < POOR * best:
         return keep
@@ -96,6 +97,6 @@ def _chosen(rows: np.ndarray, keep: Keep, first: Keep) -> Keep:
         return first
     weights = np.ones(len(rows))
     weights[list(first)] = PREFERRED
-    order = qr((weights[:, None] * rows).T, mode="r", pivoting=True)[-1]
+    order = pivoted((weights[:, None] * rows).T)
     other = tuple(sorted(order[: len(keep)].tolist()))
     return other if _least(rows[list(other)]) > BETTER * now else keep

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -93,20 +94,27 @@ def definite(n: int, stiff: Triplets, heavy: Triplets) -> Callable[[float], bool
 def _sparse(n: int, stiff: Triplets, heavy: Triplets) -> Callable[[float], bool]:
     """The same by the signs of pivots, taken on the diagonal, of frames with many joints."""
     from scipy.sparse import csc_matrix
-    from scipy.sparse.linalg import splu
 
     k, m = (csc_matrix((x, (i, j)), shape=(n, n)) for x, i, j in (stiff, heavy))
 
     def above(value: float) -> bool:
-        try:
-            factors = splu(
-                csc_matrix(value * m - k),
-                permc_spec="MMD_AT_PLUS_A",
-                diag_pivot_thresh=0.0,
-                options={"SymmetricMode": True},
-            )
-        except RuntimeError:  # a pivot is zero
-            return False
-        return bool(np.all(factors.U.diagonal() > 0))
+        return negative(value * m - k) == 0
 
     return above
+
+
+def negative(matrix: Any) -> int | None:
+    """Negative eigenvalues of a sparse symmetric matrix, by its pivots; None if one is zero."""
+    from scipy.sparse import csc_matrix
+    from scipy.sparse.linalg import splu
+
+    try:
+        factors = splu(
+            csc_matrix(matrix),
+            permc_spec="MMD_AT_PLUS_A",
+            diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        )
+    except RuntimeError:
+        return None
+    return int(np.sum(factors.U.diagonal() <= 0))

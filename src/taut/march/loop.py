@@ -4,8 +4,9 @@ It knows nothing of the model: it calls compiled steps by address, as many at a 
 (until a block of the books is full), and keeps the books that the
 certificate is made of.
 
-The books of a trajectory are its notes (kept by the compiled steps, see `step_code`), a few
-counters, and block means of the energy error.  Blocks are merged in pairs whenever they fill up,
+The books of a trajectory are its notes (kept by the compiled steps, see `step_code`: what came of
+constraints, of the energy, and of Newton's iteration), a few counters, and block means of the
+energy error.  Blocks are merged in pairs whenever they fill up,
 so a run of any length leaves between `BLOCKS`/2 and `BLOCKS` means, the same whether it was made in
 one go or continued.
 """
@@ -16,13 +17,16 @@ import numpy as np
 
 from taut.kernel.jit import copy, entry, within
 from taut.kernel.step_code import NOTES
+from taut.kernel.work import START
 from taut.march.call import call_map, call_steps
 
 BLOCKS = 128
 SHORTEST = 8  # steps per block at first
 BOOKS = (*NOTES, "steps", "block_length", "blocks", "in_block", "failed_at", "charts")
 STEPS, BLOCK_LENGTH, BLOCKS_FULL, IN_BLOCK, FAILED_AT, CHARTS = range(len(NOTES), len(BOOKS))
-ERROR_SUM, CHART_CONDITION, OK = (NOTES.index(name) for name in ("error_sum", "chart", "ok"))
+ERROR_SUM, CHART_CONDITION, OK, SINCE = (
+    NOTES.index(name) for name in ("error_sum", "chart", "ok", "since")
+)
 COUNT = len(NOTES)
 HEAD = len(BOOKS)
 SIZE = HEAD + BLOCKS
@@ -35,7 +39,7 @@ def opened(**first: np.ndarray) -> np.ndarray:
     books = np.zeros((len(next(iter(first.values()))), HEAD))
     for name, values in first.items():
         books[:, NOTES.index(name)] = values
-    books[:, [CHART_CONDITION, OK]] = 1.0
+    books[:, [CHART_CONDITION, OK]], books[:, SINCE] = 1.0, START
     books[:, BLOCK_LENGTH], books[:, FAILED_AT] = SHORTEST, -1.0
     return books
 
@@ -101,18 +105,21 @@ def march(
         ask = min(end - k, room)
         if k + ask == last and end_h != h:
             ask -= 1
-        given = par[0]
-        if ask > 0:
+        given, short = par[0], ask <= 0
+        if not short:
             given[0], given[1], given[2] = t0, k, h
         else:
             ask, given = 1, par[1]
             given[0], given[1], given[2] = t0 + k * h, 0.0, end_h
+            notes[SINCE] = 0.0  # powers at other distances: the sum of the work begins anew
         made = call_steps(  # pyright: ignore[reportCallIssue]
             address, context, at, given.ctypes.data, notes_at, ask,
             store.ctypes.data + 8 * row * wide * lanes, every - k % every, every,
         )  # fmt: skip
         row += (k + made) // every - k // every
         k += made
+        if short:
+            notes[SINCE] = 0.0
         if made < ask and frail and stopped(notes):
             code = FRAIL
         elif made < ask:  # all lanes stopped before the step that some cannot make

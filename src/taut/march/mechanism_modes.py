@@ -20,13 +20,15 @@ from taut.errors import InputError, number
 from taut.kernel.compile import workshop
 from taut.march.assemble import Assembly, _apart, _coordinates, _Energy, rest
 from taut.march.modes import SmallMotions, turned
-from taut.march.resting import EVEN, GROWS, Resting, roots as roots_of
+from taut.march.natural import GROWS, natural
+from taut.march.project import widths
+from taut.march.resting import Resting
 
 if TYPE_CHECKING:
     from taut.model.mechanism import Mechanism
 
-SOFT = 1e-9  # of the largest ω²: no stiffness
-IDLE = 1e-6  # of the largest |s|: a root that is zero, twice perhaps
+REST = 1e-6  # of the forces that are met: what may be left over where a mechanism rests
+FITS = 1e-9  # of what a constraint changes by over the size of the coordinates
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,42 +42,72 @@ class MechanismModes(SmallMotions):
         and each is a mode.
     shapes : ndarray, shape (count, n)
         Changes of the coordinates, with xᴴMx = 1; complex where parts do not move in step.
+    errors : ndarray, shape (count,)
+        By how much eigenvalues may be off: residuals, and what rounding has done to stiffness.
     """
 
     mechanism: Mechanism = field(repr=False)
     eigenvalues: np.ndarray
     shapes: np.ndarray = field(repr=False)
+    errors: np.ndarray = field(repr=False)
     head: ClassVar[bool] = True
+    grows: ClassVar[float] = GROWS
 
     @property
     def squares(self) -> np.ndarray:
         """−Re s²; where nothing damps ω², negative of motions that grow."""
         return -np.real(self.eigenvalues**2)
 
-    @property
-    def stable(self) -> bool:
-        """Whether no motion grows."""
-        return not np.any(self.rates > GROWS * np.abs(self.eigenvalues).max(initial=0.0))
-
     def title(self) -> str:
         """One line."""
-        return f"Modes of a mechanism: {'stable' if self.stable else 'not stable: a motion grows'}"
+        if not len(self.eigenvalues):
+            return "Modes of a mechanism: none, since no freedom is left"
+        return f"Modes of a mechanism: {self.verdict}"
 
     def rows(self) -> list[list[str]]:
         """The table."""
+        if not len(self.eigenvalues):
+            return []
         damped = bool(np.any(self.rates < 0))
-        rows = [["mode", "Hz", "rad/s", *(["decay 1/s", "ratio"] if damped else []), ""]]
+        beside, more = self._beside(), ["decay 1/s", "ratio"] if damped else []
+        rows = [["mode", "Hz", "rad/s", *more, *beside[0], ""]]
         for k, s in enumerate(self.eigenvalues):
             row = [str(k + 1), f"{self.hertz[k]:.6g}", f"{self.frequencies[k]:.6g}"]
             if damped:
                 row += [f"{0.0 - s.real:.6g}", f"{self.damping_ratios[k]:.4g}"]
-            rows.append([*row, self._word(s)])
+            word = "grows" if self.growing[k] else ""
+            if s == 0:
+                word = "no stiffness" + (" beyond round-off" if self.errors[k] else "")
+            rows.append([*row, *beside[k + 1], word])
         return rows
 
-    def _word(self, s: complex) -> str:
-        if s == 0:
-            return "no stiffness"
-        return "grows" if s.real > GROWS * abs(s) else ""
+
+def _check_rest(energy: _Energy, q: np.ndarray) -> None:
+    """Refuse a place where parts do not fit, or that they would leave by themselves."""
+    m, force = energy.mechanics, -energy.slope(q)
+    size, left = np.abs(force).max(initial=0.0), force
+    if m.c:
+        wide = widths(m, q, energy.t, energy.par)
+        off = ~(np.abs(m.g(q, energy.t, energy.par)) <= FITS * wide)
+        if off.any():
+            raise InputError(
+                "the parts do not fit together there",
+                expected="coordinates on all constraints",
+                received=f"{m.system.constraint_names[int(np.argmax(off))]} does not hold",
+                remedy="at=m.equilibrium(q0=…)",
+            )
+        held = m.gradients(q, energy.t, energy.par).T @ energy.multipliers(q)
+        left, size = force - held, max(size, np.abs(held).max(initial=0.0))
+    # What is left of springs that rest is rounding of their lengths.
+    stiff = np.abs(energy.bend(q, energy.multipliers(q))).max(initial=0.0)
+    size = max(size, stiff * np.abs(q).max(initial=0.0))
+    if not np.all(np.abs(left) <= REST * size):
+        raise InputError(
+            "there is no rest there, so small motions about it are none",
+            expected="a place where all forces are in balance",
+            received=f"{np.abs(left).max() / size:.1e} of the forces is left over",
+            remedy="at=m.equilibrium(), or at=m.equilibrium(q0=…, stable=False) near to it",
+        )
 
 
 def mechanism_modes(
@@ -91,38 +123,11 @@ def mechanism_modes(
     system = mechanism.system()
     mechanics, par = workshop(system).mechanics, system.values()
     if _apart(mechanism, system):
-        found, shapes = Resting(mechanism, mechanics, par, t).modes(q, count)
-        return MechanismModes(system.mechanism, found, turned(shapes).T)
+        found = Resting(mechanism, mechanics, par, t).modes(q, count)
+        return MechanismModes(system.mechanism, found.values, turned(found.vectors).T, found.errors)
     energy = _Energy(mechanics, par, t)
+    _check_rest(energy, q)
     directions = energy.free(q)
-    stiff = directions.T @ energy.bend(q, energy.multipliers(q)) @ directions
-    drag = directions.T @ energy.drag(q) @ directions
-    if np.abs(stiff - stiff.T).max(initial=0) <= EVEN * np.abs(stiff).max(initial=0):
-        stiff = (stiff + stiff.T) / 2
-    swings = not np.any(drag) and np.array_equal(stiff, stiff.T)
-    roots, x = _swinging(stiff) if swings else _damped(stiff, drag)
-    grows = np.real(roots) > GROWS * np.abs(roots).max(initial=0)
-    order = np.lexsort((np.abs(roots), ~grows))[:count]
-    return MechanismModes(system.mechanism, roots[order], (directions @ x[:, order]).T)
-
-
-def _swinging(stiff: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Without damping: s = iω, or the positive root of a motion that grows."""
-    squares, x = np.linalg.eigh(stiff)
-    squares = np.where(np.abs(squares) <= SOFT * np.abs(squares).max(initial=1e-300), 0.0, squares)
-    return roots_of(squares), x
-
-
-def _damped(stiff: np.ndarray, drag: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """One root of each conjugate pair, and all real ones; of zero as many as there are motions."""
-    n = len(stiff)
-    roots, z = np.linalg.eig(np.block([[np.zeros((n, n)), np.eye(n)], [-stiff, -drag]]))
-    x, largest = z[:n], np.abs(roots).max()
-    idle = np.abs(roots) <= IDLE * largest
-    roots = np.where(np.abs(np.imag(roots)) <= EVEN * largest, np.real(roots), roots)
-    kept = np.flatnonzero(~idle & (np.imag(roots) >= 0))
-    x = turned(x[:, kept] / np.linalg.norm(x[:, kept], axis=0))
-    _, sizes, rows = np.linalg.svd(stiff)
-    still = rows[sizes <= SOFT * max(float(sizes[0]), largest**2)]
-    roots = np.concatenate([np.zeros(len(still)), roots[kept]])
-    return roots, np.hstack([still.T, x])
+    found = natural(energy.pencil(q, directions), count)
+    shapes = turned(directions @ found.vectors).T
+    return MechanismModes(system.mechanism, found.values, shapes, found.errors)

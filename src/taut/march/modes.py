@@ -14,12 +14,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from taut.calls import public
 from taut.errors import InputError
 from taut.fields.mesh import Mesh
+from taut.fields.turning import turn_per_edge, turning
 from taut.march.assemble import Assembly
-from taut.march.spectrum import damped, general, symmetric
+from taut.march.spectrum import Found, damped, general, roots, symmetric
 from taut.march.statics.applied import Applied, nothing
 from taut.march.statics.balance import Balance, State
+from taut.march.statics.graded import Graded
 from taut.march.statics.newton import Newton
 from taut.march.statics.result import Equilibrium
 from taut.march.statics.solve import as_mesh
@@ -29,13 +32,17 @@ from taut.model.system import System
 from taut.text import Sheet
 
 KINDS = {"bending": (0, 2), "torsion": (1,), "stretch": (4,), "shear": (3, 5)}
-GROWS = 1e-6  # Re s over |s| of a motion that grows
+SHOWN = 5e-7  # of a number with six digits: what does not show
+TOLD = 0.1  # of the slowest motion: what one without stiffness may be instead, by round-off
 
 
+@public
 class SmallMotions(Sheet):
-    """Motions e^{st} by their s, of beams or of mechanisms."""
+    """Motions e^{st} by their s, of beams or of mechanisms, and by how much s may be off."""
 
     eigenvalues: np.ndarray
+    errors: np.ndarray
+    grows: ClassVar[float] = 1e-6  # Re s over |s|: two frequencies that meet have half the digits
 
     def __len__(self) -> int:
         return len(self.eigenvalues)
@@ -61,7 +68,44 @@ class SmallMotions(Sheet):
         size = np.abs(self.eigenvalues)
         return np.divide(-self.rates, size, out=np.zeros(len(self)), where=size > 0)
 
+    @property
+    def growing(self) -> np.ndarray:
+        """Which motions grow, beyond what s may be off."""
+        return self.rates > np.maximum(self.grows * np.abs(self.eigenvalues), self.errors)
 
+    @property
+    def stable(self) -> bool | None:
+        """Whether none of these motions grows; None if round-off hides that.
+
+        Motions without stiffness do not grow, if what rounding may give them is less than the
+        stiffness of all others.
+        """
+        if np.any(self.growing):
+            return False
+        size = np.abs(self.eigenvalues)
+        least = TOLD * size[size > 0].min(initial=np.inf)
+        told = np.where(size > 0, np.isfinite(self.errors), self.errors <= least)
+        return True if np.all(told) else None
+
+    @property
+    def verdict(self) -> str:
+        """The same in words."""
+        return {
+            True: "stable",
+            False: "not stable: a motion grows",
+            None: "whether it is stable is lost in round-off",
+        }[self.stable]
+
+    def _beside(self) -> list[list[str]]:
+        """A column that says by how much numbers may be off, if digits that are shown are."""
+        unsure = self.errors > SHOWN * np.abs(self.eigenvalues)
+        if not unsure.any():
+            return [[] for _ in range(len(self) + 1)]
+        words = [f"{x:.1g}" if np.isfinite(x) else "not verified" for x in self.errors]
+        return [["± rad/s"], *([x if off else ""] for x, off in zip(words, unsure, strict=True))]
+
+
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class Modes(SmallMotions):
     """Natural motions e^{st}, the slowest first.
@@ -75,6 +119,8 @@ class Modes(SmallMotions):
     rigid : int
         How many of them, the first ones, are motions without strain or stiffness.
     about : str
+    errors : ndarray, shape (count,)
+        By how much eigenvalues may be off: residuals, and what rounding has done to stiffness.
     """
 
     mesh: Mesh = field(repr=False)
@@ -83,6 +129,7 @@ class Modes(SmallMotions):
     shapes: np.ndarray = field(repr=False)
     rigid: int
     about: str
+    errors: np.ndarray = field(repr=False)
 
     @property
     def displacements(self) -> np.ndarray:
@@ -90,9 +137,9 @@ class Modes(SmallMotions):
         return np.einsum("nij,anj->ani", self.state.pose[:, :3, :3], self.shapes[:, :, 3:])
 
     @property
-    def stable(self) -> bool:
-        """Whether none of these motions grows (of those that were asked for)."""
-        return not np.any(self.rates > GROWS * np.maximum(np.abs(self.eigenvalues), 1e-300))
+    def turn_per_edge(self) -> float:
+        """The largest angle between neighbouring nodes of the shape about which they are."""
+        return turn_per_edge(self.state.turns)
 
     @cached_property
     def shares(self) -> dict[str, np.ndarray]:
@@ -119,9 +166,11 @@ class Modes(SmallMotions):
         """The facts, as plain numbers and lists."""
         return {
             "about": self.about,
+            "turn_per_edge": self.turn_per_edge,
             "frequencies": self.frequencies.tolist(),
             "hertz": self.hertz.tolist(),
             "rates": self.rates.tolist(),
+            "errors": self.errors.tolist(),
             "kinds": self.kinds,
             "rigid": self.rigid,
             "stable": self.stable,
@@ -130,20 +179,23 @@ class Modes(SmallMotions):
     head: ClassVar[bool] = True
 
     def title(self) -> str:
-        """About what, and whether that is stable."""
-        verdict = "stable" if self.stable else "not stable: a motion grows"
-        return f"Modes about {self.about}: {verdict}"
+        """About what, whether that is stable, and whether there are enough nodes for its turns."""
+        told = [f"{name} {value}: {word}" for name, value, word in turning(self.turn_per_edge)]
+        return "; ".join([f"Modes about {self.about}: {self.verdict}", *told])
 
     def rows(self) -> list[list[str]]:
         """The table."""
         plain = not np.any(self.rates)
-        rows = [["mode", "Hz", "rad/s", *([] if plain else ["growth 1/s"]), "kind"]]
+        beside = self._beside()
+        rows = [["mode", "Hz", "rad/s", *([] if plain else ["growth 1/s"]), *beside[0], "kind"]]
         for i, kind in enumerate(self.kinds):
             number = [f"{self.hertz[i]:.6g}", f"{self.frequencies[i]:.6g}"]
-            rows.append([str(i + 1), *number, *([] if plain else [f"{self.rates[i]:.4g}"]), kind])
+            rate = [] if plain else [f"{self.rates[i]:.4g}"]
+            rows.append([str(i + 1), *number, *rate, *beside[i + 1], kind])
         return rows
 
 
+@public
 def modes(beam: Any, count: int = 10) -> Modes:
     """Natural frequencies and shapes.
 
@@ -181,7 +233,7 @@ def modes(beam: Any, count: int = 10) -> Modes:
         quiet = beam.conservative
     else:
         mesh = as_mesh(beam)
-        state = Balance(mesh).at(mesh.pose)
+        state = Balance(mesh).unloaded()
         applied, about, quiet = nothing(mesh), "the reference shape", True
     return _solved(mesh, state, applied, about, quiet, int(count))
 
@@ -189,47 +241,48 @@ def modes(beam: Any, count: int = 10) -> Modes:
 def _solved(
     mesh: Mesh, state: State, applied: Applied, about: str, quiet: bool, count: int
 ) -> Modes:
-    from scipy.sparse import csc_matrix, diags
-
     balance = Balance(mesh)
     newton = Newton(balance, 1.0)
     freedoms = newton.freedoms(state.pose)
-    n = freedoms.count
-    if n == 0:
+    if not freedoms.count:
         raise InputError(
             "nothing can move: there are no modes",
             expected="a node that is not held",
             remedy="free a node",
         )
-    shape = (n, n)
-    matrix = balance.tangent(state, applied, freedoms)
-    values, rows, columns = freedoms.of_nodes(balance.heavy)
-    mass = csc_matrix((values, (rows, columns)), shape=shape)
-    even = diags(1 / np.sqrt(mass.diagonal()))  # so that units of angles and lengths do not matter
-    matrix, mass = csc_matrix(even @ matrix @ even), csc_matrix(even @ mass @ even)
-    unit, gauge = slowest(mesh), newton.gauge(state, applied, freedoms)
+    graded = Graded(balance, state, applied, freedoms, quiet)
+    mass, unit = graded.mass, slowest(mesh)
+    gauge = newton.gauge(state, applied, freedoms)
+    gauge = np.linalg.solve(np.linalg.cholesky(gauge @ (mass @ gauge.T)), gauge)
     idle = len(gauge)  # eigenvalues that are zero: their motions are known
     if mesh.damping[balance.edges].any():
-        values, rows, columns = freedoms.of_edges(balance.damping(state))
-        slow = even @ csc_matrix((values, (rows, columns)), shape=shape) @ even
-        found, z = damped(matrix, slow, mass, count, unit, idle)
+        known = gauge if quiet else gauge[:0]
+        found = damped(graded, count, unit, known, idle - len(known))
+        rest = found.taken(slice(idle - len(known), None))
     elif quiet:
-        squares, z = symmetric(csc_matrix((matrix + matrix.T) / 2), mass, max(count, idle), unit)
-        found = np.where(squares < 0, 1, 1j) * np.sqrt(np.abs(squares))
+        rest = roots(symmetric(graded, count, unit, gauge)) if count > idle else _none(graded)
     else:
-        found, z = general(matrix, mass, max(count, idle), unit)
-    order = np.argsort(np.abs(found), kind="stable")[idle:]
-    found, z = np.append(np.zeros(idle), found[order])[:count], z[:, order]
-    z = turned(z / np.sqrt(np.real(np.einsum("ia,ia->a", z.conj(), mass @ z))))
-    gauge = gauge / even.diagonal()
-    still = np.linalg.solve(np.linalg.cholesky(gauge @ (mass @ gauge.T)), gauge)
-    z = even @ np.hstack([still.T, z])[:, :count]
+        found = general(graded, max(count, idle), unit)
+        rest = found.taken(np.argsort(np.abs(found.values), kind="stable")[idle:])
+    rest = rest.taken(np.argsort(np.abs(rest.values), kind="stable"))
+    z = rest.vectors / np.sqrt(
+        np.real(np.einsum("ia,ia->a", rest.vectors.conj(), mass @ rest.vectors))
+    )
+    values = np.append(np.zeros(idle), rest.values)[:count]
+    errors = np.append(np.zeros(idle), rest.errors)[:count]
+    z = np.hstack([gauge.T, turned(z)])[:, :count]
     shapes = np.array([freedoms.nodal(column) for column in z.T])
-    return Modes(mesh, state, found, shapes, min(idle, count), about)
+    return Modes(mesh, state, values, shapes, min(idle, count), about, errors)
+
+
+def _none(graded: Graded) -> Found:
+    return Found(np.zeros(0), np.zeros((graded.mass.shape[0], 0)), np.zeros(0))
 
 
 def turned(z: np.ndarray) -> np.ndarray:
     """Shapes with a largest entry that is real and positive; real ones as real numbers."""
+    if not z.shape[1]:
+        return z
     largest = z[np.argmax(np.abs(z), axis=0), np.arange(z.shape[1])]
     z = z * (np.abs(largest) / largest)
     if np.iscomplexobj(z) and np.abs(np.imag(z)).max(initial=0) <= 1e-9 * np.abs(z).max(initial=0):

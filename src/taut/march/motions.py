@@ -16,6 +16,7 @@ from taut.fields.mesh import Hold, Mesh
 from taut.lie import SO3
 from taut.march.statics.applied import values_of
 from taut.model.symbols import t
+from taut.portable import product
 
 NEAR = 1e-6  # of a span of time: the distance over which rates of rotations are taken
 
@@ -35,7 +36,7 @@ def spin(hold: Hold, mesh: Mesh, times: np.ndarray) -> np.ndarray:
     given = hold.end.rotation or ()
     start = (mesh.pose[hold.node] if hold.start is None else hold.start)[:3, :3]
     rate = _many(map(_rate, given), times)
-    return np.einsum("tij,tj->ti", SO3.dexp(_many(given, times)), rate) @ start
+    return product(np.einsum("tij,tj->ti", SO3.dexp(_many(given, times)), rate), start)
 
 
 def spin_rate(hold: Hold, mesh: Mesh, times: np.ndarray, span: float) -> np.ndarray:
@@ -46,7 +47,7 @@ def spin_rate(hold: Hold, mesh: Mesh, times: np.ndarray, span: float) -> np.ndar
 
 
 def _many(expressions: Iterable[sp.Expr], times: np.ndarray) -> np.ndarray:
-    found = [values_of(x, np.zeros(len(times)), times) for x in expressions]
+    found = [values_of(x, None, times) for x in expressions]
     return np.stack(found, axis=1) if found else np.zeros((len(times), 3))
 
 

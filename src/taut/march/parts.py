@@ -19,16 +19,14 @@ from taut.march.view import View
 from taut.model.mechanism.shapes import PLATE, POINT, ROD
 
 if TYPE_CHECKING:
-    from taut.march.beam_parts import BeamView
-    from taut.march.force_parts import ForceView
     from taut.march.trajectory import Trajectory
     from taut.model.mechanism.frames import Frame
     from taut.model.mechanism.joints import Joint
-    from taut.model.mechanism.parts import Part
+    from taut.model.mechanism.parts import Counter, Part
 
 
-def view(run: Trajectory, name: str) -> PartView | BeamView | JointView | FrameView | ForceView:
-    """The part, beam, joint, frame or force of this name in a run."""
+def view(run: Trajectory, name: str) -> View:
+    """The part, beam, joint, frame, force or counter of this name in a run."""
     mechanism = run.system.mechanism
     if mechanism is None:
         raise TypeError("only runs of a taut.Mechanism have parts by name; slice run.q[:, i]")
@@ -47,6 +45,8 @@ def view(run: Trajectory, name: str) -> PartView | BeamView | JointView | FrameV
         from taut.march.force_parts import force_view
 
         return force_view(run, mechanism.forces[name])
+    if name in mechanism.counters:
+        return CounterView(run, mechanism.counters[name])
     groups = (mechanism.beams, mechanism.parts, mechanism.joints, mechanism.frames)
     known = {x for group in (*groups, mechanism.forces) for x in group}
     raise UnknownName("part, joint, force or frame", name, known)
@@ -193,6 +193,27 @@ class PartView(View):
 
     def __repr__(self) -> str:
         return f"<{self.part.shape.name} {self.part.name!r} {when(self.run)}>"
+
+
+@dataclass(frozen=True)
+class CounterView(View):
+    """A coordinate that counts an angle, or says where on a curve, along a run."""
+
+    run: Trajectory
+    counter: Counter
+
+    @property
+    def value(self) -> np.ndarray:
+        """Shape (N,)."""
+        return self.run.q[..., self.counter.first]
+
+    @property
+    def rate(self) -> np.ndarray:
+        """How fast it changes, shape (N,)."""
+        return self.run.v[..., self.counter.first]
+
+    def __repr__(self) -> str:
+        return f"<coordinate {self.counter.name!r} {when(self.run)}>"
 
 
 @dataclass(frozen=True)

@@ -18,18 +18,29 @@ import numpy as np
 from taut.errors import ConstraintError
 from taut.kernel.evaluate import LARGE, Mechanics, Snapshot
 from taut.kernel.saddle import Saddle
+from taut.kernel.singular import svd
 from taut.march import project_large as large
+from taut.portable import complement, norm, product, solve
 
 if TYPE_CHECKING:
     from taut.model.system import System
 
 ROUNDOFF = 4e-16
 UNMET = 1e-9
-DEPENDENT = 1e-7  # of the largest singular value: rows that depend on others, but for rounding
+# On the constraints rows that depend on others do so but for rounding, and rows that meet at 1e−8
+# are two.  Off them, on the way to the nearest state, dependent rows look independent, by a part of
+# what they are off: dividing by that leads astray, and what is nearly dependent is left alone.
+DEPENDENT = 1e-9  # of a unit row, or of the largest singular value, on the constraints
+UNSURE = 1e-7  # the same off them
 LOOSE = 0.1  # singular values that are surely no rounding
 NOISE = 1e-13  # of what is to fall: less says nothing
-DEPENDENT = 1e-9
+FLAT = 1e-3  # of the slopes all around: a constraint that may have none where it holds
+LEVEL = 1e-7  # of these slopes: one that rounding leaves
+AROUND = 8  # places at which that is looked at, and around each of them as many
 LISTED = 6  # constraints that are named
+# What is near enough to have about the same gradients, in radians; it is looked for in so many
+# quarters, down to 10⁻¹² of the coordinates.
+TURNED, FARTHEST = 0.1, 20
 STILL = 1e-20  # of the lengths, per unit of time: no speed at all, whatever the unit
 SMALLEST = 1e-5  # of the largest coordinate: what a coordinate counts for at least
 
@@ -72,24 +83,25 @@ def _metric(mechanics, q, v, t, par) -> np.ndarray:
     """T with |T⁻¹ x|² = xᵀM x: coordinates z = T⁻¹ (q − q₀) in which the mass is 1."""
     mass = mechanics.mass(q, v, mechanics.momentum(q, v, t, par), t, par)
     scale = 1.0 / np.sqrt(np.maximum(np.abs(mass).max(axis=1), 1e-300))
-    values, vectors = np.linalg.eigh(scale[:, None] * (mass + mass.T) / 2 * scale)
-    return scale[:, None] * vectors / np.sqrt(np.abs(values))
+    vectors, values, _ = svd(scale[:, None] * (mass + mass.T) / 2 * scale)
+    return scale[:, None] * vectors / np.sqrt(values)
 
 
 class Aim:
     """The linearised constraints at q in coordinates of unit mass, each row of size 1."""
 
     def __init__(self, mechanics, q, t, par, metric, least: float = 1e-12) -> None:
-        rows = mechanics.gradients(q, t, par) @ metric
-        norms = np.linalg.norm(rows, axis=1)
+        rows = product(mechanics.gradients(q, t, par), metric)
+        norms = norm(rows)
         self.norms = np.where(norms > 0.0, norms, 1.0)
-        u, s, vt = np.linalg.svd(rows / self.norms[:, None], full_matrices=True)
+        u, s, vt = svd(rows / self.norms[:, None])
         rank = int(np.sum(s > least * s.max(initial=1e-300)))
-        self.u, self.s, self.range, self.tangent = u[:, :rank], s[:rank], vt[:rank], vt[rank:]
+        self.u, self.s, self.range = u[:, :rank], s[:rank], vt[:rank]
+        self.tangent = complement(self.range)
 
     def step(self, residual: np.ndarray) -> np.ndarray:
         """The smallest change z that removes `residual`."""
-        return -self.range.T @ ((self.u.T @ (residual / self.norms)) / self.s)
+        return -product(self.range.T, product(self.u.T, residual / self.norms) / self.s)
 
     def multipliers(self, z: np.ndarray, residual: np.ndarray, size: float) -> np.ndarray:
         """Λ with z + (G T)ᵀλ as small as can be.
@@ -98,8 +110,8 @@ class Aim:
         depend on others look independent, by as much: such ones pull at nothing.
         """
         off = min(np.abs(residual / self.norms).max(initial=0.0) / size, LOOSE)
-        pulls = np.where(self.s > off, (self.range @ z) / self.s, 0.0)
-        return -(self.u @ pulls) / self.norms
+        pulls = np.where(self.s > off, product(self.range, z) / self.s, 0.0)
+        return -product(self.u, pulls) / self.norms
 
 
 def nearest(mechanics: Mechanics, q0, v, t, par, label: str = "") -> np.ndarray:
@@ -117,16 +129,16 @@ def nearest(mechanics: Mechanics, q0, v, t, par, label: str = "") -> np.ndarray:
             raise _apart(mechanics, found, t, par, scale, label)
         return found
     metric = _metric(mechanics, q0, v, t, par)
-    z, size = np.zeros(len(q0)), float(np.linalg.norm(np.linalg.solve(metric, q0))) or 1.0
+    z, size = np.zeros(len(q0)), float(norm(solve(metric, q0))) or 1.0
 
     def g(z) -> np.ndarray:
         with np.errstate(all="ignore"):
-            return mechanics.g(q0 + metric @ z, t, par)
+            return mechanics.g(q0 + product(metric, z), t, par)
 
     weight = 0.0
     for _ in range(100):
-        q = q0 + metric @ z
-        aim, left = Aim(mechanics, q, t, par, metric, DEPENDENT), g(z)
+        q = q0 + product(metric, z)
+        aim, left = Aim(mechanics, q, t, par, metric, UNSURE), g(z)
         multipliers, normal = aim.multipliers(z, left, size), aim.step(left)
         along = _along(mechanics, q, t, par, metric, aim, multipliers, z, normal)
         change = normal + along
@@ -139,15 +151,15 @@ def nearest(mechanics: Mechanics, q0, v, t, par, label: str = "") -> np.ndarray:
         ):
             part /= 2
         z = z + (part if part > 1e-8 else 1.0) * change
-        if np.all(np.abs(metric @ change) <= 1e-13 * _sizes(q)):
+        if np.all(np.abs(product(metric, change)) <= 1e-13 * _sizes(q)):
             break
     for _ in range(3):  # round-off
         if np.all(np.abs(g(z)) <= ROUNDOFF * scale):
             break
-        z = z + Aim(mechanics, q0 + metric @ z, t, par, metric, DEPENDENT).step(g(z))
+        z = z + Aim(mechanics, q0 + product(metric, z), t, par, metric, DEPENDENT).step(g(z))
     if not np.all(np.abs(g(z)) <= UNMET * scale):
-        raise _apart(mechanics, q0 + metric @ z, t, par, scale, label)
-    return q0 + metric @ z
+        raise _apart(mechanics, q0 + product(metric, z), t, par, scale, label)
+    return q0 + product(metric, z)
 
 
 def _apart(mechanics, q, t, par, scale, label: str) -> ConstraintError:
@@ -179,7 +191,7 @@ def _nearest_of_large(mechanics, q0, v, t, par, scale) -> np.ndarray:
 
 
 def _merit(z, g, weight: float, aim: Aim) -> float:
-    value = 0.5 * z @ z + weight * np.abs(g / aim.norms).sum()
+    value = 0.5 * product(z, z) + weight * np.abs(g / aim.norms).sum()
     return value if np.isfinite(value) else np.inf
 
 
@@ -188,14 +200,15 @@ def _along(mechanics, q, t, par, metric, aim: Aim, multipliers, z, normal) -> np
     basis = aim.tangent
     if not len(basis):
         return np.zeros_like(z)
-    bend = metric.T @ (mechanics.derivative("push", "q", t, par, q=q, lam=multipliers) @ metric)
-    matrix = basis @ (bend @ basis.T) + np.eye(len(basis))
-    right = -basis @ (z + normal + bend @ normal)
+    push = mechanics.derivative("push", "q", t, par, q=q, lam=multipliers)
+    bend = product(metric.T, push @ metric)  # of a sparse matrix, which is no matter of BLAS
+    matrix = product(basis, bend, basis.T) + np.eye(len(basis))
+    right = -product(basis, z + normal + product(bend, normal))
     try:
         np.linalg.cholesky((matrix + matrix.T) / 2)
     except np.linalg.LinAlgError:
-        return -basis.T @ (basis @ z)
-    return basis.T @ np.linalg.solve(matrix, right)
+        return -product(basis.T, product(basis, z))
+    return product(basis.T, solve(matrix, right))
 
 
 def tangent(mechanics: Mechanics, q, v0, t, par, label: str = "") -> np.ndarray:
@@ -209,7 +222,7 @@ def tangent(mechanics: Mechanics, q, v0, t, par, label: str = "") -> np.ndarray:
         aim = Aim(mechanics, q, t, par, metric)
         v = v0
         for _ in range(2):  # the second pass removes the round-off of the first
-            v = v + metric @ aim.step(mechanics.hidden(q, v, t, par))
+            v = v + product(metric, aim.step(mechanics.hidden(q, v, t, par)))
         slopes = np.abs(mechanics.gradients(q, t, par)).sum(axis=-1)
     hidden = mechanics.hidden(q, v, t, par)
     scale = scales(Snapshot(mechanics, q, v0, v0, t, par))[1]
@@ -242,15 +255,18 @@ def check_rates(mechanics, q, v, t, par, keep, label: str) -> None:
 
 def independent(mechanics: Mechanics, q, t, par, label: str = "") -> tuple[int, ...]:
     """Numbers of the constraints that determine the others; raises at a singular configuration."""
-    size = np.abs(q).max() or 1.0
     rng = np.random.default_rng(0)
     slopes = mechanics.jacobian if mechanics.n > LARGE else mechanics.gradients
     jacobian = slopes(q, t, par)
     typical = _lengths(jacobian)
+    flat = _without_slope(mechanics, q, t, par, typical) if mechanics.n <= LARGE else []
+    size = _reach(slopes, q, t, par, jacobian)
     if typical.min() <= 1e-6 * typical.max():  # small here, or small everywhere?
         beside = q + 1e-3 * size * rng.standard_normal(len(q))
         typical = _lengths(slopes(beside, t, par))
     keep, dropped = _dependent_rows(jacobian, typical)
+    if set(flat).intersection(keep):
+        raise _slopeless(mechanics, flat)
     if not dropped:
         return tuple(range(mechanics.c))
     basis = None if mechanics.n > LARGE else _null_space(cast(np.ndarray, jacobian))
@@ -265,6 +281,8 @@ def independent(mechanics: Mechanics, q, t, par, label: str = "") -> tuple[int, 
         more = _dependent_rows(slopes(there, t, par), typical)[1]
         wide = widths(mechanics, there, t, par)[dropped]
         if len(more) < len(dropped) or np.any(off > 1e-11 * wide):
+            if flat:
+                raise _slopeless(mechanics, flat)
             raise ConstraintError(
                 f"the start{label} is a singular configuration: constraints lose rank there",
                 expected="independent gradients, or constraints that are redundant everywhere",
@@ -273,6 +291,66 @@ def independent(mechanics: Mechanics, q, t, par, label: str = "") -> tuple[int, 
                 remedy="start from a configuration beside it",
             )
     return tuple(keep)
+
+
+def _without_slope(mechanics: Mechanics, q, t, par, sizes: np.ndarray) -> list[int]:
+    """Constraints such as f² = 0, whose gradient is zero wherever they hold.
+
+    From all around Newton's method leads to places without a slope, or (of |f|, whose slope jumps)
+    to places that have values of one sign around them.  Far from the origin all slopes around are
+    large beside that of a short rod: a slope that is more than rounding must be lost there.
+    """
+    ways = np.random.default_rng(1).standard_normal((AROUND, len(q)))
+
+    def beside(length: float) -> tuple[np.ndarray, np.ndarray]:
+        around = q + 1e-3 * (length or 1.0) * ways
+        return around, np.array([mechanics.gradients(x, t, par) for x in around])
+
+    far, flat = np.abs(q).max(), []
+    slopes = beside(far)[1]
+    low = sizes <= FLAT * np.linalg.norm(slopes, axis=2).min(axis=0)
+    for i in np.flatnonzero(low).tolist():
+        # As far as its own coordinates say: others may be much larger.
+        own = np.abs(q[np.any(slopes[:, i] != 0.0, axis=0)]).max(initial=0.0)
+        if not own and sizes[i] > 0.0:
+            continue  # at zero nothing is rounding, and any slope is one
+        around, there = beside(own or far)
+        steep = np.linalg.norm(there[:, i], axis=1)
+        if sizes[i] > FLAT * steep.min():
+            continue
+        on = [_onto(mechanics, x, t, par, [i]) for x in around]
+        left = np.array([np.linalg.norm(mechanics.gradients(x, t, par)[i]) for x in on])
+        near = (x + FLAT * (around - q) for x in on)
+        values = np.array([[mechanics.g(y, t, par)[i] for y in places] for places in near])
+        sides = np.abs(np.sign(values).sum(axis=1)) == AROUND
+        none = sizes[i] <= LEVEL * steep.min()
+        lost = left <= FLAT * (steep if none else sizes[i])
+        if np.all(lost | (sides & none)):
+            flat.append(i)
+    return flat
+
+
+def _slopeless(mechanics: Mechanics, rows: list[int]) -> ConstraintError:
+    names = ", ".join(owned(mechanics.system, rows))
+    return ConstraintError(
+        f"wherever {names} holds, it has no slope",
+        expected="g that passes through zero with a slope",
+        remedy="f = 0 instead of f² = 0 or |f| = 0; of a sum of squares each one by itself",
+    )
+
+
+def _reach(slopes, q, t, par, jacobian) -> float:
+    """A length, a thousandth of which turns no gradient by much: of the system, from anywhere."""
+    size, lengths = float(np.abs(q).max() or 1.0), _lengths(jacobian)
+    way = np.random.default_rng(1).standard_normal(len(q))
+    steep = lengths > 1e-6 * lengths.max(initial=0.0)
+    for _ in range(FARTHEST):
+        there = slopes(q + 1e-3 * size * way, t, par)
+        turn = _lengths(there - jacobian)[steep] / np.maximum(_lengths(there), lengths)[steep]
+        if turn.max(initial=0.0) <= TURNED:
+            break
+        size /= 4.0
+    return size
 
 
 def widths(mechanics: Mechanics, q, t, par) -> np.ndarray:
@@ -338,6 +416,23 @@ def owned(system: System, rows: Iterable[int]) -> dict[str, list[int]]:
     return found
 
 
+def told(system: System, rows: list[int], values: np.ndarray, what: str) -> str:
+    """By how much rows are off; of a rod |Δ|² = l² + 2 l g, its length."""
+    rod = _rods(system).get(rows[0]) if len(rows) == 1 and what == "g" else None
+    square = 0.0 if rod is None else rod * (rod + 2 * values[rows[0]])
+    if rod is None or not square >= 0:
+        return f"{what} = {largest(values[rows]):.3g}"
+    return f"length {np.sqrt(square):.6g} instead of {rod:.6g}"
+
+
+def _rods(system: System) -> dict[int, float]:
+    """Lengths of rods by the numbers of their constraints."""
+    joints = () if system.mechanism is None else system.mechanism.joints.values()
+    number = {name: i for i, name in enumerate(system.constraint_names)}
+    rods = (x for x in joints if x.kind == "rod")
+    return {number[x.rows[0]]: float(x.pieces[0].values[-1]) for x in rods}
+
+
 def largest(values: np.ndarray) -> float:
     """That of the largest size."""
     return float(values[np.argmax(np.abs(values))])
@@ -350,7 +445,7 @@ def _contradiction(mechanics, left, scale, label: str, what: str = "g") -> Const
         joints = {joint.title for joint in system.mechanism.joints.values()}
         owners = {name: rows for name, rows in owners.items() if name in joints} or owners
     shown = dict(list(owners.items())[:LISTED])
-    over = (f"{name} = {largest(left[rows]):.3g}" for name, rows in shown.items())
+    over = (f"{name}: {told(system, rows, left, what)}" for name, rows in shown.items())
     many = mechanics.c > 1
     listed = ", ".join(shown)
     return ConstraintError(

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from taut.fields.mesh import Hold
+from taut.fields.spread import spread
 from taut.lie import se3
 from taut.march.freedoms import strain_maps
 from taut.march.motions import acceleration, spin_rate
@@ -118,10 +119,9 @@ def _loads(run: FieldTrajectory, node: int, inertia: np.ndarray) -> np.ndarray:
             continue
         if load.node is None and not load.span[0] <= node < load.span[1]:  # type: ignore[index]
             continue
-        share = 1.0 if load.node is not None else mesh.weight[node]
-        place = np.full(len(run.t), mesh.s[node])
-        wrench = np.stack([values_of(x, place, run.t) for x in load.wrench], axis=1)
-        (follower if load.follower else dead)[:] += share * wrench
+        for share in spread(load, mesh.s, mesh.weight).on(node):
+            wrench = np.stack([values_of(x, None, run.t) for x in share], axis=1)
+            (follower if load.follower else dead)[:] += wrench
     back = np.swapaxes(run.frames[:, node], 1, 2)
     fall = np.hstack([np.zeros((len(run.t), 3)), back @ mesh.gravity])
     turned = np.einsum("tij,tpj->tpi", back, dead.reshape(-1, 2, 3)).reshape(-1, 6)

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from taut.errors import TautError
-from taut.march.limits import definite
+from taut.march.natural import Assembled, growing, holds, natural
 from taut.march.project import nearest
-from taut.march.spectrum import damped, general, symmetric
+from taut.march.spectrum import Found, symmetric
 from taut.march.tangents import Tangents
 
 if TYPE_CHECKING:
@@ -41,11 +41,8 @@ STILL = 1e-12  # of the largest forces that were met
 MET = 1e-14  # by constraints of a configuration that is as good as can be
 CLOSE = 1e-13  # of the coordinates: a step that changes nothing
 SOFT = 1e-9  # of the largest stiffness: none
-GROWING = 1e-13  # of it: what rounding may take for a motion that grows
-GROWS = 1e-9  # Re s over the largest |s|
 SLOWEST = 20  # motions that are looked at where forces have no potential
 NODES = 5  # of the integral of work
-EVEN = 1e-10  # of the largest stiffness: what is not symmetric
 
 
 class Resting:
@@ -61,7 +58,7 @@ class Resting:
 
     def energy(self, q: np.ndarray) -> float:
         """U."""
-        return float(self.mechanics.energy(q, self.rest, self.rest, self.t, self.par))
+        return float(self.mechanics.whole(q, self.rest, self.rest, self.t, self.par))
 
     def climbed(self, q: np.ndarray, there: np.ndarray) -> float:
         """What it takes to go from one configuration to another."""
@@ -164,52 +161,41 @@ class Resting:
         except RuntimeError:
             return np.full(len(left), np.nan)
 
-    def steady(self, q: np.ndarray) -> bool:
-        """Whether no small motion grows: K, and a little of M, are positive definite.
+    def steady(self, q: np.ndarray) -> bool | None:
+        """Whether no small motion grows; None if round-off hides that.
 
         Where K is not symmetric, or forces drive what they should damp, by the slowest motions.
         """
-        k, m = self.matrices(q)
-        if not k.shape[0]:
+        here = self.pencil(q)
+        if not here.mass.shape[0]:
             return True
-        if not self.has_potential(k) or not _positive(self.drag(q), m):
-            found = self.modes(q, SLOWEST)[0]
-            return not np.any(np.real(found) > GROWS * np.abs(found).max())
-        return _positive(k, m)
+        if not here.has_potential or holds(Assembled(here.drag, here.mass).even()) is False:
+            return not np.any(growing(natural(here, SLOWEST)))
+        return holds(here.even())
 
-    def low(self, q: np.ndarray) -> bool:
-        """Whether the energy falls nowhere: K, and a little of M, are positive definite."""
-        return _positive(*self.matrices(q))
-
-    def has_potential(self, k: Any) -> bool:
-        """Whether all forces have a potential: whether their stiffness is symmetric."""
-        return np.abs((k - k.T).data).max(initial=0.0) <= EVEN * np.abs(k.diagonal()).max()
+    def low(self, q: np.ndarray) -> bool | None:
+        """Whether the energy falls nowhere; None if round-off hides that."""
+        return holds(self.pencil(q).even())
 
     def lowest(self, q: np.ndarray) -> tuple[float, np.ndarray]:
         """The lowest eigenvalue of K in the metric of masses, and its x; zero if it is none."""
-        k, m, scale = self._scaled(q)
-        fastest = float(np.abs(k.diagonal()).max())
-        squares, z = symmetric(even(k), m, 1, 1e-9 * max(fastest, 1e-300))
-        found = 0.0 if abs(squares[0]) <= GROWING * fastest else float(squares[0])
-        return found, scale @ z[:, 0]
-
-    def _scaled(self, q: np.ndarray) -> tuple[Any, Any, Any]:
-        """K and M_B with ones on the diagonal of M_B, and how x is scaled for that."""
-        from scipy.sparse import csc_matrix, diags
-
-        k, m = self.matrices(q)
-        scale = diags(1 / np.sqrt(m.diagonal()))
-        return csc_matrix(scale @ k @ scale), csc_matrix(scale @ m @ scale), scale
+        here = self.pencil(q).even()
+        found = symmetric(here, 1, here.typical, np.zeros((0, here.mass.shape[0])))
+        value = 0.0 if abs(found.values[0]) <= found.errors[0] else float(found.values[0])
+        return value, found.vectors[:, 0]
 
     # ---- modes ---------------------------------------------------------------------------------
 
-    def matrices(self, q: np.ndarray) -> tuple[Any, Any]:
-        """K and M_B, sparse."""
-        from scipy.sparse import csc_matrix
-
+    def pencil(self, q: np.ndarray) -> Assembled:
+        """K, M_B and D, sparse."""
         basis = self.tangents(q).basis
-        k = csc_matrix(basis.T @ self.stiffness(q)[0] @ basis)
-        return k, csc_matrix(basis.T @ self.mass(q) @ basis)
+        k, size = self.stiffness(q)[0], abs(basis)
+        return Assembled(
+            basis.T @ k @ basis,
+            basis.T @ self.mass(q) @ basis,
+            self.drag(q),
+            size.T @ abs(k) @ size,
+        )
 
     def drag(self, q: np.ndarray) -> Any:
         """D = −f_v, sparse."""
@@ -225,33 +211,10 @@ class Resting:
         state = {"q": q, "v": self.rest, "p": self.rest}
         return -self.mechanics.derivative("respond", by, self.t, self.par, **state)
 
-    def modes(self, q: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """(s, changes of the coordinates) of the slowest motions, shapes (k,), (n, k)."""
-        if not self.tangents(q).basis.shape[1]:
-            return np.zeros(0), np.zeros((self.mechanics.n, 0))
-        k, m, scale = self._scaled(q)
-        d = scale @ self.drag(q) @ scale
-        fastest = float(np.abs(k.diagonal()).max())
-        unit = 1e-9 * max(fastest, 1e-300)
-        squares, z = symmetric(even(k), m, count, unit)
-        still = np.abs(squares) <= 1e-13 * fastest
-        squares = np.where(still, 0.0, squares)
-        drags = np.abs(d.data).max(initial=0.0)
-        if drags > 0:
-            held = z[:, still].T @ (d @ z[:, still])
-            once = int(np.linalg.matrix_rank(held, tol=SOFT * drags)) if held.size else 0
-            idle = int(still.sum()) - once
-            s, z = damped(k, d, m, count, unit, idle, once)
-            s[: idle + once] = 0.0
-        elif not self.has_potential(k):
-            s, z = general(k, m, count, unit)
-        else:
-            s = roots(squares)
-        grows = np.real(s) > GROWS * np.abs(s).max(initial=0.0)
-        order = np.lexsort((np.abs(s), ~grows))
-        s, z = s[order], z[:, order]
-        z = z / np.sqrt(np.real(np.einsum("ia,ia->a", z.conj(), m @ z)))
-        return s, self.tangents(q).basis @ (scale @ z)
+    def modes(self, q: np.ndarray, count: int) -> Found:
+        """S of the slowest motions, with changes of the coordinates."""
+        found = natural(self.pencil(q), count)
+        return Found(found.values, self.tangents(q).basis @ found.vectors, found.errors)
 
 
 def climbed(forces: Callable[[np.ndarray], np.ndarray], q: np.ndarray, there: np.ndarray) -> float:
@@ -261,22 +224,3 @@ def climbed(forces: Callable[[np.ndarray], np.ndarray], q: np.ndarray, there: np
     return float(
         sum(b / 2 * forces(q + (1 + a) / 2 * move) @ move for a, b in zip(x, w, strict=True))
     )
-
-
-def _positive(k: Any, m: Any) -> bool:
-    """Whether a matrix, and a little of M, is positive definite; one of zeros is."""
-    if not np.abs(k.data).max(initial=0.0):
-        return True
-    slow = GROWING * float(np.max(np.abs(k.diagonal()) / m.diagonal()))
-    triplets = [(x.data, x.row, x.col) for x in (-even(k).tocoo(), m.tocoo())]
-    return definite(k.shape[0], *triplets)(slow)
-
-
-def roots(squares: np.ndarray) -> np.ndarray:
-    """The s of ω² = −s²: iω, or the positive one of a motion that grows."""
-    return np.where(squares < 0, 1, 1j) * np.sqrt(np.abs(squares))
-
-
-def even(k: Any) -> Any:
-    """The symmetric part."""
-    return ((k + k.T) / 2).tocsc()

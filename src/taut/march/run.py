@@ -7,18 +7,17 @@ what had been computed.
 from __future__ import annotations
 
 import os
-import signal
-import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 
-from taut.errors import StepError
+from taut.errors import ProgressError, StepError
+from taut.interrupts import Forced, between_states
 from taut.kernel.compile import MANY, CompiledStep, Workshop, workshop
 from taut.kernel.evaluate import Snapshot
 from taut.kernel.native import lanes as simd_lanes
@@ -338,8 +337,9 @@ class Run:
         power = np.zeros(len(here.q))
         if not self.system.conservative:
             state, t, par = (here.q, here.v, here.p), here.t, here.par
-            multipliers = here.mechanics.accelerations(*state, t, par)[1]
-            power = here.mechanics.power(*state, multipliers, t, par)
+            mechanics = here.mechanics.during(t, t + self.plan.step)
+            multipliers = mechanics.accelerations(*state, t, par)[1]
+            power = mechanics.power(*state, multipliers, t, par)
         return loop.opened(max_g=g, max_hidden=hidden, energy0=here.energy, power=power)
 
     # ---- marching ----------------------------------------------------------------------------
@@ -351,7 +351,7 @@ class Run:
         error: BaseException | None = None
         threads = min(len(self.groups), self.threads)
         try:
-            with bar, _heard(self._stop):
+            with between_states(self._stop), bar:
                 if threads <= 1:
                     for group in self.groups:
                         self._drive(group, bar)
@@ -362,8 +362,10 @@ class Run:
                         except BaseException:
                             self._stop()
                             raise
-        except KeyboardInterrupt as interrupt:
-            error = interrupt
+        except Forced:
+            raise
+        except (KeyboardInterrupt, ProgressError) as stopped:
+            error = stopped
         wall = time.perf_counter() - begin - self.compiling
         self.ended = any(group.code == loop.EVENT for group in self.groups)
         unfinished = not self.ended and any(group.done < self.total for group in self._ends())
@@ -392,7 +394,27 @@ class Run:
         number = self.plan.first + group.done
         if number >= group.look:
             look(self, group)
+        if self._switched and self.plan.short:
+            whole = self.plan.last - 1 - number
+            if whole == 0:
+                self._powered(group)
+            count = min(count, max(whole, 1))
         return min(count, self.total - group.done, group.look - number)
+
+    @cached_property
+    def _switched(self) -> bool:
+        """Whether something jumps in time."""
+        return any(local.switched for local in self.shop.mechanics.locals)
+
+    def _powered(self, group: Group) -> None:
+        """Enter the power with which the shorter last step begins: of means over its own length."""
+        t, n = self.plan.t0 + (self.plan.last - 1) * self.plan.step, self.system.n
+        q, p, v = (np.ascontiguousarray(group.state[i * n : (i + 1) * n].T) for i in range(3))
+        par = group.par[0, len(PAR) : len(PAR) + len(self.values)]
+        mechanics = self.shop.mechanics.during(t, t + self.plan.end_step)
+        multipliers = mechanics.accelerations(q, v, p, t, par)[1]
+        power = mechanics.power(q, v, p, multipliers, t, par)
+        group.books[:, loop.BOOKS.index("power")] = power
 
     def heard(self, group: Group, number: int, state: np.ndarray) -> None:
         """Nobody is asked before step `number`, at a state that is not the group's."""
@@ -500,12 +522,18 @@ class Run:
         )  # fmt: skip
 
 
-def one_step(step: CompiledStep, q, v, p, t: float, h: float, par) -> tuple[np.ndarray, ...]:
-    """One compiled step from a bare state: (q₁, v₁, p₁, the whole inner state)."""
+def one_step(
+    step: CompiledStep, q, v, p, t: float, h: float, par, floor: np.ndarray | None = None
+) -> tuple[np.ndarray, ...]:
+    """One compiled step from a bare state: (q₁, v₁, p₁, the whole inner state).
+
+    The units of coordinates are those of a run that begins there, or `floor`.
+    """
     mechanics = workshop(step.system).mechanics
-    (floor,) = smallest_sizes(Snapshot(mechanics, q, v, p, t, par).rows(), h)
+    state = Snapshot(mechanics, q, v, p, t, par)
+    least = smallest_sizes(state.rows(), h)[0] if floor is None else floor
     memory, inherited = step.first_memory(q, p, v), step.first_inherited(q, p, v, t, par)
-    inner = np.concatenate([q, p, v, 0 * q, p, 0 * q, h * v, floor, memory, inherited])
+    inner = np.concatenate([q, p, v, 0 * q, p, 0 * q, h * v, least, memory, inherited])
     after = trial(step, inner, t, h, par)
     if after is None:
         raise StepError("no step could be made", t=t, index=0)
@@ -537,26 +565,6 @@ class _Numeric:
 
     def force(self, q, v, p, t):
         return self._here.mechanics.apply("force", t, self._here.par, q=q, v=v, p=p)
-
-
-@contextmanager
-def _heard(stop: Callable[[], None]):
-    """Ctrl-C calls `stop` instead of breaking in half-way; a second one breaks in."""
-    quiet = signal.default_int_handler
-    main = threading.current_thread() is threading.main_thread()
-    if not main or signal.getsignal(signal.SIGINT) is not quiet:
-        yield
-        return
-
-    def heard(*_: object) -> None:
-        signal.signal(signal.SIGINT, quiet)
-        stop()
-
-    signal.signal(signal.SIGINT, heard)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, quiet)
 
 
 def _threads() -> int:

@@ -52,7 +52,7 @@ def settled(here: Resting, q: np.ndarray) -> np.ndarray | None:
         if lowest >= 0.0 and not aside:
             there = here.newton(q, np.zeros_like(q), q)
             if there is not None and here.climbed(q, there) <= 0.0:
-                if here.low(there):
+                if here.low(there) is not False:
                     return there
                 q, aside = there, True
                 continue

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
 import numpy as np
 
-from taut.errors import ConstraintError, ControlError, InputError, Interrupted, StepError
+from taut.calls import public
+from taut.errors import (
+    ConstraintError,
+    ControlError,
+    InputError,
+    Interrupted,
+    ProgressError,
+    StepError,
+    flag,
+    listed,
+)
 from taut.fields.beam import Beam
 from taut.fields.beams import Beams
 from taut.fields.field import Field
+from taut.interrupts import interruptible
 from taut.kernel.collecting import uncollected
 from taut.kernel.compile import workshop
 from taut.kernel.evaluate import Snapshot
@@ -43,6 +54,8 @@ from taut.progress import waiting
 FLOWS = "gauss-lobatto-4"  # "auto" for flows: Gauss' method keeps quadratic integrals
 
 
+@interruptible("interrupted before the first step: nothing had been computed")
+@public
 def simulate(
     model: System | Mechanism | Flow | Field | Beam | Beams,
     *,
@@ -106,7 +119,8 @@ def simulate(
         Zero crossings to be located; ``run.events`` holds the states, a terminal one ends the run.
     progress : bool or callable, optional
         A bar on long runs in a terminal by default, before it a line that says that something is
-        being compiled; ``callable(done, total)`` to be told.
+        being compiled; ``callable(done, total)`` to be told: one that fails ends the run with a
+        `ProgressError`, and the trajectory so far is in ``error.partial``.
 
     Returns
     -------
@@ -122,10 +136,12 @@ def simulate(
     >>> bool(abs(run.constraints).max() < 1e-15)
     True
     """
+    project = flag("project", project)
     if isinstance(model, Field | Beam | Beams):
-        unknown = {"q0": q0, "p0": p0, "tolerance": tolerance, "events": events or None}
+        plain = events is None or (isinstance(events, tuple) and not events)
+        unknown = {"q0": q0, "p0": p0, "tolerance": tolerance, "events": None if plain else events}
         unknown["controls"] = controls
-        unknown["laws"] = None if laws == "auto" else laws
+        unknown["laws"] = None if isinstance(laws, str) and laws == "auto" else laws
         for name, value in unknown.items():
             if value is not None:
                 raise InputError(
@@ -200,6 +216,7 @@ def simulate(
         start = prepare(
             shop.mechanics, q0, v0, p0, plan.t0, values, project, hidden=chosen.keeps_hidden
         )
+        chosen = chosen.begun(shop.mechanics, values, start.here.q)
     if tolerance is not None and channels:
         raise InputError(
             "no step can be chosen for a run with controls",
@@ -210,7 +227,7 @@ def simulate(
         settings = {"q0": q0, "v0": v0, "p0": p0, "t0": t0, "parameters": parameters}
         again = partial(simulate, model, **settings, project=project)
         ending = [e for e in watched(model, events) if e.terminal]
-        trial = partial(again, laws=None, progress=False, events=ending)
+        trial = partial(_tried, again, laws=None, progress=False, events=ending)
         whole = partial(
             again, duration=duration, every=every, laws=laws, events=events, progress=progress
         )
@@ -233,6 +250,16 @@ def simulate(
         raise _explained(error, trajectory, run)
     _check_dropped(trajectory)
     return trajectory
+
+
+def _tried(simulated: Callable[..., Trajectory], **given: Any) -> Trajectory:
+    """A trial run; of one that is interrupted nothing is of use to who has asked for another."""
+    try:
+        return simulated(**given)
+    except Interrupted as error:
+        raise Interrupted(
+            "interrupted while the step was chosen: nothing of the run had been computed"
+        ) from error
 
 
 def _kind(method: Method, channels: Sequence[Channel]) -> type[Run]:
@@ -293,6 +320,7 @@ def _check_dropped(run: Trajectory) -> None:
     )
 
 
+@interruptible("interrupted before the next step", lambda run, *_, **__: run)
 def continued(run: Trajectory, duration: float, progress: Any = None) -> Trajectory:
     """`run` and what comes after it for `duration`, as one trajectory."""
     ending = run.ending
@@ -384,13 +412,15 @@ def _explained(error: BaseException, partial: Trajectory, run: Run) -> BaseExcep
     """The error a user sees, with the partial trajectory."""
     if isinstance(error, KeyboardInterrupt):
         partial = replace(partial, interrupted=True)
-        return Interrupted(
+        found = Interrupted(
             partial.ended_early,
             remedy="error.partial holds the trajectory so far; error.partial.continue_(…) goes on",
             partial=partial,
         )
-    if isinstance(error, ControlError):
-        error.partial = partial
+        found.__cause__ = error.__cause__
+        return found
+    if isinstance(error, ControlError | ProgressError):
+        error.partial = replace(partial, interrupted=isinstance(error, ProgressError))
         return error
     assert partial.failed_at is not None
     index, t = partial.failed_at
@@ -429,7 +459,7 @@ def _watched(model: System, laws: Any) -> Any:
             expected='"auto", None, a list of expressions or a mapping name → expression',
             received=repr(laws),
         )
-    named = laws if isinstance(laws, Mapping) else {str(e): e for e in laws}
+    named = laws if isinstance(laws, Mapping) else {str(e): e for e in listed("laws", laws)}
     return {str(name): model.read(e) for name, e in named.items()}
 
 

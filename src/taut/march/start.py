@@ -11,21 +11,23 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from taut.errors import ConstraintError, InconsistentStart, InputError
+from taut.errors import ConstraintError, InconsistentStart, InputError, brief
+from taut.fields.ends import real_array
 from taut.kernel.evaluate import LARGE, Mechanics, Snapshot, solve
 from taut.march.project import (
     DEPENDENT,
     ROUNDOFF,
     check_rates,
     independent,
-    largest,
     nearest,
     owned,
     scales,
     tangent,
+    told,
 )
 from taut.march.project_large import row_norms
 from taut.model.system import balanced
+from taut.portable import inverse as inverse_of, norm, product
 
 TOLERANCE = 1e-10  # of the scale of each constraint
 NOISE = 1e-14  # of the largest: not worth printing
@@ -187,7 +189,7 @@ def _steepness(here: Snapshot) -> tuple[np.ndarray, np.ndarray]:
         wide = np.zeros((len(here.q), here.mechanics.n)) + np.array(largest).reshape(len(found), -1)
         return wide, np.array([row_norms(x) for x in found])
     slopes = np.abs(here.gradients).max(axis=1, initial=0.0)
-    return slopes, np.linalg.norm(here.gradients, axis=2)
+    return slopes, norm(here.gradients)
 
 
 def _largest(x: np.ndarray, pairs: np.ndarray, size: int) -> np.ndarray:
@@ -209,10 +211,10 @@ def _pushed(here: Snapshot, h: float) -> np.ndarray:
     pushes = [mechanics.apply("force", s, par, q=q, v=v, p=p) for s in (here.t, here.t + h)]
     if mechanics.n > LARGE:
         return h * h * np.abs([_response(here, f) for f in pushes]).max(axis=0)
-    inverse = np.linalg.inv(mechanics.mass(q, v, p, here.t, par))
-    moved = np.abs([inverse @ f for f in pushes])
+    inverse = inverse_of(mechanics.mass(q, v, p, here.t, par))
+    moved = np.abs([product(inverse, f) for f in pushes])
     # What is left of forces that cancel is round-off, and no size of anything.
-    noise = 1e-12 * np.array([np.abs(inverse) @ np.abs(f) for f in pushes])
+    noise = 1e-12 * np.array([product(np.abs(inverse), np.abs(f)) for f in pushes])
     return h * h * np.where(moved > noise, moved, 0.0).max(axis=0)
 
 
@@ -241,12 +243,12 @@ def _array(name: str, value, n: int) -> np.ndarray:
             f"{name} is missing", expected=f"{n} numbers", remedy=f"simulate(…, {name}=[…])"
         )
     try:
-        array = np.array(value, dtype=float)
+        array = real_array(value)
     except (TypeError, ValueError) as error:
         raise InputError(
             f"{name} is not an array of numbers",
             expected=f"{n} numbers",
-            received=str(value)[:80],
+            received=brief(value),
             remedy="list them in the order of the system's coordinates",
         ) from error
     if array.ndim == 0 and name != "q0":
@@ -309,13 +311,32 @@ def _check_finite(here: Snapshot) -> None:
         values = evaluate()
         if not np.all(np.isfinite(values)):
             bad = np.argwhere(~np.isfinite(values))[0].tolist()
+            _check_mechanism(here[bad[0]] if here.q.ndim > 1 else here)
             label = f"[{bad[0]}]" if here.q.ndim > 1 else ""
             raise InputError(
                 f"the {what} is not finite at the start{label}",
                 expected="finite numbers",
-                received=f"{values[tuple(bad)]} at index {bad[-1]}",
+                received=f"{values[tuple(bad)]}{_whose(here, what, bad[-1])}",
                 remedy="check q0, v0 and the parameters against the domain of the expressions",
             )
+
+
+def _whose(here: Snapshot, what: str, number: int) -> str:
+    """The coordinate or constraint of a number."""
+    if what == "energy":
+        return ""
+    system = here.mechanics.system
+    names = [x.name for x in system.coordinates] if what == "force" else system.constraint_names
+    return f" of {names[number]}"
+
+
+def _check_mechanism(here: Snapshot) -> None:
+    """Of a mechanism, the forces and joints by their names."""
+    mechanism = here.mechanics.system.mechanism
+    if mechanism is not None:
+        from taut.march.undefined import check_defined
+
+        check_defined(mechanism, here.q, here.v, float(np.asarray(here.t)))
 
 
 def _one(here: Snapshot, project: bool, loose: bool, label: str = "") -> Start:
@@ -462,7 +483,7 @@ def _broken(here: Snapshot, sizes, loose: bool) -> str:
     listed = []
     for name, rows in ranked[:LISTED]:
         said = (
-            f"{what} = {largest(values[rows]):.3g}"
+            told(here.mechanics.system, rows, values, what)
             for what, values, share in kinds
             if share[rows].max() > TOLERANCE
         )

@@ -9,20 +9,32 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import secrets
 import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy as sp
 
-from taut.errors import FileError
+from taut.errors import FileError, place
 from taut.model.symbols import spread
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from taut.march.field_trajectory import FieldTrajectory
     from taut.march.trajectory import Trajectory
 
+FORGOTTEN = 86_400.0  # seconds after which nobody writes a folder any more, where locks are missing
+CODECS = ("blosc", "zstd", "lz4", "zlib", "gzip", "vlen-utf8")  # that only compress, or hold text
 LONGEST = 500  # nodes of an expression that is written down
 
 
@@ -76,43 +88,115 @@ def _text(expression: sp.Expr) -> str:
     return str(expression) if nodes <= LONGEST else f"an expression of {nodes} nodes"
 
 
-def save(run: Trajectory | FieldTrajectory, path: Path) -> Path:
+def save(run: Trajectory | FieldTrajectory, given: str | Path) -> Path:
     """Write a run to a Zarr store, whole or not at all."""
+    path = place(given)
     if path.suffix != ".zarr":
         raise FileError(
             f"cannot tell the format of {path.name}",
             expected="a name ending in .zarr",
             received=path.name,
+            remedy="for other programs run.to_xarray() has the arrays: .to_netcdf(…), "
+            ".to_dataframe(), or scipy.io.savemat(…, {'q': run.q})",
         )
-    if path.exists() and not _is_store(path):
+    if os.path.exists(path) and not _is_store(path):
         raise FileError(
             f"{path} is there and is no Zarr store",
             expected="a new name, or that of a saved run",
             remedy="choose another name",
         )
-    part, old = (path.with_name(f".{path.name}.{end}") for end in ("part", "old"))
     data = run.to_xarray()
     data.attrs["digest"] = _digest(data)
+    part, old = (
+        path.with_name(f".{path.name}.{secrets.token_hex(4)}.{x}") for x in ("part", "old")
+    )
     try:
-        for rest in (part, old):
-            if rest.exists():
-                shutil.rmtree(rest)
-        part.parent.mkdir(parents=True, exist_ok=True)
-        data.to_zarr(part, mode="w", consolidated=False, zarr_format=2)
-        if path.exists():
-            path.rename(old)
-        part.rename(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _tidy(path)
+        with _locked(part):
+            data.to_zarr(part, mode="w-", consolidated=False, zarr_format=2)
+            _settle(part)
+            with suppress(FileNotFoundError):  # from here on until the next line `load` takes `old`
+                path.rename(old)
+            part.rename(path)
         shutil.rmtree(old, ignore_errors=True)
     except BaseException as error:
         shutil.rmtree(part, ignore_errors=True)
-        if old.exists() and not path.exists():
-            old.rename(path)
+        _put_back(path)
         if not isinstance(error, OSError):
             raise
         raise FileError(
             f"cannot write {path}", received=str(error), remedy="check the folder"
         ) from error
     return path
+
+
+@contextmanager
+def _locked(part: Path) -> Iterator[None]:
+    """A folder that is being written: its lock is gone when the process is, however that ended."""
+    part.mkdir()
+    handle = os.open(part, os.O_RDONLY) if fcntl is not None else None
+    try:
+        if fcntl is not None and handle is not None:
+            with suppress(OSError):  # a file system without locks: then its age counts
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def _left(part: Path) -> bool:
+    """Whether nobody writes a folder any more."""
+    try:
+        if fcntl is None:
+            return time.time() - part.stat().st_mtime > FORGOTTEN
+        handle = os.open(part, os.O_RDONLY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        finally:
+            os.close(handle)
+    except BlockingIOError:
+        return False
+    except OSError:
+        with suppress(OSError):
+            return time.time() - part.stat().st_mtime > FORGOTTEN
+        return False
+    return True
+
+
+def _beside(path: Path, kind: str) -> list[Path]:
+    """What saving has put beside a store, the latest last."""
+    found = [x for x in path.parent.iterdir() if x.name.startswith(f".{path.name}.")]
+    found = [x for x in found if x.name.endswith(f".{kind}") and x.is_dir() and not x.is_symlink()]
+    return sorted(found, key=lambda x: x.stat().st_mtime)
+
+
+def _put_back(path: Path) -> None:
+    """The store that was there, if its successor has not taken its place."""
+    with suppress(OSError):
+        for old in _beside(path, "old")[::-1]:
+            if not path.exists():
+                old.rename(path)
+
+
+def _tidy(path: Path) -> None:
+    """Throw away what processes have left that were killed."""
+    _put_back(path)
+    for rest in [*(x for x in _beside(path, "part") if _left(x)), *_beside(path, "old")]:
+        shutil.rmtree(rest, ignore_errors=True)
+
+
+def _settle(folder: Path) -> None:
+    """Have all of a folder on the disk before it gets its name."""
+    for where, _, files in os.walk(folder):
+        for name in (".", *files):
+            with suppress(OSError):  # folders cannot be opened everywhere
+                handle = os.open(os.path.join(where, name), os.O_RDONLY)
+                try:
+                    os.fsync(handle)
+                finally:
+                    os.close(handle)
 
 
 def _is_store(path: Path) -> bool:
@@ -136,11 +220,14 @@ def load(path: str | Path) -> Any:
     """The `xarray.Dataset` of a saved run; see `taut.load`."""
     import xarray
 
-    path = Path(path)
-    if not path.exists():
+    path = place(path)
+    if not os.path.exists(path) and path.parent.is_dir():  # killed between two names
+        path = next(iter(_beside(path, "old")[::-1]), path)
+    if not os.path.exists(path):
         raise FileError(f"there is no {path}", expected="a folder written by run.save(…)")
     try:
-        data = xarray.open_zarr(path, consolidated=False).load()
+        _check_codecs(path)
+        data = xarray.open_zarr(path, consolidated=False, zarr_format=2).load()
     except Exception as error:
         raise FileError(
             f"{path} is not a saved run",
@@ -154,3 +241,12 @@ def load(path: str | Path) -> Any:
             remedy="save the run again",
         )
     return data
+
+
+def _check_codecs(path: Path) -> None:
+    """Nothing but numbers and text: among the codecs that there are one reads pickles."""
+    for file in path.glob("*/.zarray"):
+        told = json.loads(file.read_text(encoding="utf-8"))
+        for codec in (told.get("compressor"), *(told.get("filters") or ())):
+            if codec is not None and codec["id"] not in CODECS:
+                raise ValueError(f"{file.parent.name} is written by {codec['id']!r}")

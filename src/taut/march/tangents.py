@@ -23,7 +23,7 @@ import numpy as np
 from taut.errors import InputError
 from taut.lie import SE3, SO3
 from taut.march.freedoms import strain_maps
-from taut.model.mechanism.shapes import GROUND, NUMBER, POINT, ROD
+from taut.model.mechanism.shapes import NUMBER, POINT, ROD
 
 if TYPE_CHECKING:
     from taut.model.mechanism import Mechanism
@@ -49,7 +49,7 @@ class Tangents:
 
     def __init__(self, mechanism: Mechanism, q: np.ndarray, jacobian: Any) -> None:
         self.q, self.jacobian, self.mechanism = q, jacobian, mechanism
-        self.parts = [x for x in mechanism.parts.values() if x.shape is not GROUND]
+        self.parts = mechanism.carriers
         self.columns = np.cumsum([0, *(_width(x) for x in self.parts)])
 
     @cached_property

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from taut.calls import public
 from taut.cite import Citations, cite
+from taut.errors import InputError, brief, listed
 from taut.kernel.compile import workshop
 from taut.march.kept import poorly_kept
-from taut.march.loop import FAILED_AT, evaluate
+from taut.march.loop import FAILED_AT, STEPS, evaluate
 
 if TYPE_CHECKING:
     from taut.march.dense import States
@@ -60,6 +62,7 @@ class Ending:
     looks: list[int]
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class Trajectory:
     """A run: times, states and what they imply.
@@ -178,12 +181,41 @@ class Trajectory:
     @property
     def ended_early(self) -> str:
         """What ended the run before its duration; empty if nothing did."""
+        stopped = self._interruption if self.interrupted else ""
         if self.failed_at is None:
-            return f"interrupted at t = {self.t[-1]:g}" if self.interrupted else ""
+            return stopped
         index, t = self.failed_at
-        which = np.flatnonzero(self.ending.books[:, FAILED_AT] >= 0)[:8].tolist()
-        many = "" if self.batch is None else f" for trajectories {which}"
-        return f"no step could be made at t = {t:g} (step {index}){many}"
+        failed = np.flatnonzero(self.ending.books[:, FAILED_AT] >= 0)
+        more = f" and {len(failed) - 8} more" if len(failed) > 8 else ""
+        many = "" if self.batch is None else f" for trajectories {failed[:8].tolist()}{more}"
+        found = f"no step could be made at t = {t:g} (step {index}){many}"
+        return f"{found}; {stopped}" if stopped else found
+
+    @property
+    def _interruption(self) -> str:
+        """How far trajectories had come when they were interrupted: of a batch some not at all."""
+        begun = self.ending.books[:, STEPS] > 0
+        if not begun.any():
+            return "interrupted before the first step"
+        reached = [f"{t:g}" for t in np.unique(self._reached[begun])]
+        if begun.all() and len(reached) == 1:
+            return f"interrupted at t = {reached[0]}"
+        span = " … ".join(dict.fromkeys((reached[0], reached[-1])))
+        if begun.all():
+            return f"interrupted: {len(begun)} trajectories at t = {span}"
+        left = len(begun) - begun.sum()
+        return f"interrupted: {left} of {len(begun)} trajectories not begun, others at t = {span}"
+
+    @property
+    def _reached(self) -> np.ndarray:
+        """The time to which the steps of each trajectory lead, whether that state is stored."""
+        if self.method.pace is not None:
+            return self.t[-1:]
+        steps = self.ending.steps
+        times = self.t0 + steps * self.step
+        if not self.ending.short:
+            return times
+        return np.where(steps == steps.max(), times - self.step + self.ending.end_step, times)
 
     @cached_property
     def _mechanics(self):
@@ -303,6 +335,7 @@ class Trajectory:
 
     def evaluate_all(self, expressions: list[Any]) -> list[np.ndarray]:
         """`evaluate` for several expressions: compiled, where there are many states."""
+        expressions = listed("the expressions", expressions)
         if self.q.size // self.system.n < COMPILED or not expressions:
             return [self.evaluate(e) for e in expressions]
         return self._compiled(expressions)
@@ -420,7 +453,7 @@ class Trajectory:
         """Write the run to a Zarr store; ``taut.load`` reads it back."""
         from taut.march.storage import save
 
-        return save(self, Path(path))
+        return save(self, path)
 
     def __len__(self) -> int:
         """Number of stored states; of a batch, the number of its members."""
@@ -440,9 +473,13 @@ class Trajectory:
 
             return view(self, index)
         if self.batch is None:
-            raise TypeError("a single run has no members; slice its arrays: run.q[i]")
+            raise InputError("a single run has no members", remedy="slice its arrays: run.q[i]")
         if not isinstance(index, int | np.integer):
-            raise TypeError("a member of a batch has a whole number; slice its arrays: run.q[1:3]")
+            raise InputError(
+                "a member of a batch has a whole number",
+                received=brief(index),
+                remedy="slice its arrays: run.q[1:3]",
+            )
         if not -self.batch <= index < self.batch:
             raise IndexError(f"there is no trajectory {index} in a batch of {self.batch}")
         index = int(index)

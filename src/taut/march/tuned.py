@@ -4,33 +4,44 @@ The error that is held to the tolerance is the larger of two:
 
 * the energy's, max − min over the run, relative to the largest kinetic energy;
 * that of position and velocity in a trial of some forty characteristic times, relative to the size
-  of the system.  (From there on it grows with time, linearly for regular motions; no step can hold
-  it in chaotic ones.)
+  of the system or the reach of the trial.  (From there on it grows with time, linearly for regular
+  motions; no step can hold it in chaotic ones.)
 
 1. A characteristic time τ comes from the start: √(size/acceleration), size/speed, and the quickest
    frequency of small motions about it; forces that depend on time are looked at over the whole
-   duration.  No step is longer than τ/2.
+   duration, and may make it shorter.  No step is longer than τ/2.  The trial is as long as the
+   motion by itself asks for.
 2. The method of highest order gives a reference, at steps halved until it no longer changes.
 3. Each candidate's error e(h) is measured against it, and h is moved to where e(h) is the
    tolerance, by the slope of the method's order.
 4. The candidate that needs the least work for the whole duration is taken.
-5. After the run the energy is looked at again, over all its steps.  Where it exceeds the tolerance
-   (a violent moment that the trial did not see), or where the run fails, the step is shortened and
-   the run made anew, as long as that helps.  Where energy is not conserved there is nothing to look
-   at, and the certificate says so.
+5. After the run the energy is looked at again, over all its steps.  Where it is not conserved a few
+   pieces of the run are made anew with shorter steps, those at which velocities or forces change
+   most.  Where an error exceeds the tolerance (a violent moment that the trial did not see), or
+   where the run fails, the step is shortened and the run made anew, as long as that helps.  A run
+   that misses the tolerance all the same is an error, and not a result.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from taut.errors import InputError, StepError, number
+from taut.errors import (
+    ConstraintError,
+    InconsistentStart,
+    InputError,
+    StepError,
+    ToleranceError,
+    number,
+)
 from taut.kernel.evaluate import Snapshot
 from taut.march import loop
 from taut.march.dense import EPS
+from taut.march.halving import GOLDEN, quickest
 from taut.march.start import smallest_sizes
 from taut.march.trajectory import Trajectory
 from taut.methods.base import Method
@@ -39,9 +50,13 @@ from taut.methods.registry import CATALOGUE, method_of
 FREE = ("rattle", "composition-4", "composition-6", "composition-8")
 FORCED = ("rattle", "gauss-lobatto-4", "gauss-lobatto-6")  # they never step backwards
 TRIAL, FINEST, AGAIN = 40.0, 2.0**-16, 12  # times τ; share of τ; runs that may be made anew
-LOOKS = 33  # times at which trials are compared
-SAMPLES = 4096  # times at which forces are looked at
+PIECES, PIECE = 4, TRIAL / 8  # of a run that are made anew, and their length: times τ
+FINER = (0.5, 0.5 * GOLDEN)  # of the step, with which pieces are made anew
+LOOKS, NEAR = 33, 16  # times at which trials are compared; states beside the quickest of a piece
+SAMPLES, TOGETHER = 4096, 64  # times at which forces are looked at, so many at once
 LONGEST = 1e8  # steps of a run that is made anew
+HALVED = 3  # times that steps are halved without use before a tolerance is given up
+TRIED = 1e6  # steps of a trial that is not resolved, from which on it is made shorter
 SAFETY = 0.8
 LEAST, MOST = 1e-13, 1e-1  # tolerances that make sense
 
@@ -101,7 +116,7 @@ def tuned(
 
 def _checked(best: Choice, whole_run, tolerance: float, duration: float) -> Trajectory:
     """The run, made anew with shorter steps as long as its energy exceeds the tolerance."""
-    before, failed_at = np.inf, None
+    least, failed_at, order = (np.inf, np.inf), None, best.method.order
     for k in range(AGAIN):
         last = k == AGAIN - 1 or duration / best.step > LONGEST
         try:
@@ -114,14 +129,98 @@ def _checked(best: Choice, whole_run, tolerance: float, duration: float) -> Traj
             failed_at = here
             shorter = best.step / 4
         else:
-            excess = energy_error(run) / tolerance
-            if not excess > 1.0 or last or excess > 0.7 * before:
+            error = run_error(run)
+            excess = error / tolerance
+            if not excess > 1.0:
                 return run
-            before = excess
-            share = max(SAFETY * excess ** (-1.0 / best.method.order), 1 / 8)
-            shorter = best.step * share
+            if excess < 0.7 * least[0]:
+                least = excess, best.step
+            if last or best.step < 0.5**HALVED * least[1]:
+                raise _missed(run, error)
+            shorter = best.step * max(SAFETY * excess ** (-1.0 / order), 1 / 8)
+            order = min(order, 2)  # jumps within steps, and kinks, are met to that order at best
         best = replace(best, step=fitting(shorter, duration))
-    return run
+    raise AssertionError("the last run returns or raises")
+
+
+def _missed(run: Trajectory, error: float) -> ToleranceError:
+    kept = keeps_energy(run)
+    what = "energy, of the kinetic energy" if kept else "path, of the size of the system"
+    return ToleranceError(
+        f"the tolerance was missed: the error is {error:.1e}",
+        expected=f"{run.tolerance:g}",
+        received=f"{error:.1e} in the {what}, with {run.method.label}, step {run.step:g}",
+        remedy="there may be a collision or a pole on the way: error.partial holds the run; end it "
+        "before by a terminal event, ask for less, or give a step",
+        error=error,
+        partial=run,
+    )
+
+
+def keeps_energy(run: Trajectory) -> bool:
+    """Whether there is an energy that tells how good a run is."""
+    return run.system.conservative and not run.system.first_order
+
+
+def run_error(run: Trajectory) -> float:
+    """What is held to the tolerance after a run: the error of the energy, or else of the path."""
+    return energy_error(run) if keeps_energy(run) else path_error(run)
+
+
+def path_error(run: Trajectory) -> float:
+    """Of position and velocity in a few pieces of a run, made anew from stored states.
+
+    Shares r of the step are taken; by the method's order that leaves 1 − rᵖ of the error to be
+    seen.  There are two: what jumps within a step may be met by one of them as it was by the whole.
+    NaN if no piece could be made.
+    """
+    from taut.march.simulate import simulate
+
+    here = Snapshot(run._mechanics, run.q[..., 0, :], run.v[..., 0, :], run.p[..., 0, :],
+                    float(run.t[0]), run._par)  # fmt: skip
+    times = _scales(here.rows(), float(run.t[-1] - run.t[0]))
+    found = []
+    for first, row, last in _pieces(run, PIECE * times.whole):
+        rows = np.linspace(first + 1, last, LOOKS).astype(int)
+        rows = np.unique(np.r_[rows, np.arange(max(row - NEAR, first + 1), min(row + NEAR, last))])
+        start: dict[str, Any] = {"q0": run.q[..., first, :], "v0": run.v[..., first, :]}
+        if run.system.first_order:
+            start = {"q0": start["q0"], "p0": 0.0}
+        begin, end = float(run.t[first]), float(run.t[last])
+        for share in FINER:
+            try:
+                again = simulate(
+                    run.system, **start, t0=begin, duration=end - begin, project=True,
+                    step=fitting(share * run.step, end - begin), method=run.method, laws=None,
+                    parameters=run.parameters, progress=False,
+                )  # fmt: skip
+            except (StepError, InconsistentStart, ConstraintError):
+                continue
+            found.append(_differ(run, again, rows, times.whole) / (1 - share**run.method.order))
+    size = max(times.size, _reach(run.q))
+    return max(found, default=np.nan) / size
+
+
+def _differ(run: Trajectory, again: Trajectory, rows: np.ndarray, time: float) -> float:
+    """How far a piece that was made anew is from states of the run, velocities times a time."""
+    states = again.at(run.t[rows])
+    q, v = (np.abs(getattr(states, x) - getattr(run, x)[..., rows, :]) for x in "qv")
+    return max(float(q.max()), 0.0 if run.system.first_order else time * float(v.max()))
+
+
+def _pieces(run: Trajectory, length: float) -> list[tuple[int, int, int]]:
+    """First, quickest and last stored states of pieces about so long, where the run is quickest."""
+    count = len(run.t) - 1
+    members = [run] if run.batch is None else [run[i] for i in range(min(run.batch, PIECES))]
+    rows = np.unique(np.concatenate([quickest(x, PIECES) for x in members]))
+    found = []
+    for row in rows.tolist():
+        first = int(np.searchsorted(run.t, run.t[row] - 0.25 * length))
+        last = int(np.searchsorted(run.t, run.t[first] + length, side="right")) - 1
+        last = min(max(last, first + 1), count)
+        if first < last and run.t[last] - run.t[first] <= TRIAL / PIECE * length:
+            found.append((first, row, last))
+    return list(dict.fromkeys(found))
 
 
 def energy_error(run: Trajectory) -> float:
@@ -153,8 +252,8 @@ class _Trial:
 
     def __init__(self, go, here: Snapshot, duration: float, tolerance: float, best: Method) -> None:
         self.go, self.tolerance, self.duration = go, tolerance, duration
-        self.tau, self.size = _scales(here.rows(), duration)
-        self.horizon, self.t0 = min(duration, TRIAL * self.tau), float(here.t)
+        self.tau, self.whole, self.size = _scales(here.rows(), duration)
+        self.horizon, self.t0 = min(duration, TRIAL * self.whole), float(here.t)
         self.reference, self.kinetic = self._converged(best)
 
     def _run(self, method: Method, step: float) -> Trajectory | None:
@@ -168,6 +267,10 @@ class _Trial:
         """The reference at the end of the trial, and the largest kinetic energy."""
         step, before = min(self.tau, self.horizon) / 4, None
         while step >= FINEST * self.tau:
+            if self.horizon > max(TRIED * step, TRIAL * self.tau):
+                self.horizon /= 4
+                step, before = min(self.tau, self.horizon) / 4, None
+                continue
             run = self._run(method, step)
             if run is not None and run.t[-1] < self.t0 + 0.999 * self.horizon:
                 # A terminal event has ended it: only what comes before is to be tried.
@@ -189,7 +292,8 @@ class _Trial:
             "the motion could not be resolved",
             expected="trial runs that agree when their steps are halved",
             received=f"steps down to {FINEST * self.tau:g} in a trial of {self.horizon:g}",
-            remedy="ask for less, as tolerance=1e-9, or give a step and a method",
+            remedy=f"ask for less, as tolerance={min(10 * self.tolerance, MOST):g}, or give a step "
+            "and a method",
             t=self.t0,
             index=0,
         )
@@ -197,10 +301,12 @@ class _Trial:
     def _looked(self, run: Trajectory) -> np.ndarray:
         """Positions, and velocities times τ, at the times at which trials are compared."""
         found = run.at(self.t0 + self.horizon * np.linspace(0.0, 1.0, LOOKS)[1:])
-        return np.concatenate([found.q, self.tau * found.v], axis=-1)
+        return np.concatenate([found.q, self.whole * found.v], axis=-1)
 
     def _gap(self, here: np.ndarray, other: np.ndarray) -> float:
-        return float(np.abs(here - other).max() / self.size)
+        """The largest difference, against the size of the system or the reach of the first."""
+        size = max(self.size, _reach(here[..., : here.shape[-1] // 2]))
+        return float(np.abs(here - other).max() / size)
 
     def error(self, method: Method, step: float) -> float:
         """Of a trial with this step; infinite if it fails."""
@@ -208,7 +314,7 @@ class _Trial:
         if run is None or not np.all(np.isfinite(run.q)):
             return np.inf
         energy = energy_error(run) * _kinetic(run) / self.kinetic
-        return max(self._gap(self._looked(run), self.reference), energy)
+        return max(self._gap(self.reference, self._looked(run)), energy)
 
     def choice(self, method: Method) -> Choice | None:
         """The longest step with which this method meets the tolerance in the trial."""
@@ -233,11 +339,24 @@ class _Trial:
         return Choice(method, step, parts * self.duration / step)
 
 
-def _scales(here: Snapshot, duration: float) -> tuple[float, float]:
-    """A characteristic time of the motion from its start, and the size of the system."""
+class Scales(NamedTuple):
+    """Characteristic times, with forces over time and of the motion by itself, and a size."""
+
+    quick: float
+    whole: float
+    size: float
+
+
+def _reach(q: np.ndarray) -> float:
+    """How far any coordinate goes."""
+    return float(np.ptp(q, axis=-2).max())
+
+
+def _scales(here: Snapshot, duration: float) -> Scales:
+    """Characteristic times of the motion from its start, and the size of the system."""
     length = 1e7 * smallest_sizes(here, 1e-3 * duration)
     size = float(length.max())
-    times = [duration]
+    times, more = [duration], []
     for i in range(min(len(here.q), 64)):
         row = here[i]
 
@@ -253,15 +372,18 @@ def _scales(here: Snapshot, duration: float) -> tuple[float, float]:
         bends = [np.abs(acceleration(row.q + d, row.t) - a).max() / (1e-6 * size) for d in dq]
         times += [1 / np.sqrt(x) for x in bends if np.isfinite(x) and x > 0.0]
         if i == 0 and not here.mechanics.system.conservative:
-            times += _by_time(acceleration, row, duration, size)
-    return float(min(x for x in times if np.isfinite(x) and x > 0.0)), size
+            more = _by_time(row, duration, size)
+    whole, forced = (min(x for x in y if np.isfinite(x) and x > 0.0) for y in (times, times + more))
+    return Scales(float(forced), float(whole), size)
 
 
-def _by_time(acceleration, row: Snapshot, duration: float, size: float) -> list[float]:
+def _by_time(row: Snapshot, duration: float, size: float) -> list[float]:
     """How strong, and how quick to change, forces at the start become with time."""
     t = row.t + duration * np.linspace(0.0, 1.0, SAMPLES)
+    q, v, p = (np.tile(x, (TOGETHER, 1)) for x in (row.q, row.v, row.p))
     with np.errstate(all="ignore"):
-        a = np.array([acceleration(row.q, s) for s in t])
+        parts = t.reshape(-1, TOGETHER)
+        a = np.concatenate([row.mechanics.accelerations(q, v, p, x, row.par)[0] for x in parts])
     largest = np.abs(a).max()
     change = np.abs(np.diff(a, axis=0)).max() / (t[1] - t[0])
     if not largest > 0.0 or not np.isfinite(largest):
@@ -269,4 +391,4 @@ def _by_time(acceleration, row: Snapshot, duration: float, size: float) -> list[
     return [np.sqrt(size / largest)] + ([largest / change] if change > 0.0 else [])
 
 
-__all__ = ["energy_error", "tuned"]
+__all__ = ["energy_error", "keeps_energy", "run_error", "tuned"]

@@ -18,17 +18,19 @@ VIII.3.2.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import sympy as sp
 
+from taut.calls import public
 from taut.errors import InputError
 from taut.methods.base import Method, Wrapped
 from taut.methods.registry import method_of
+from taut.model.symbols import scalar
 
 
+@public
 @dataclass(frozen=True)
 class Adaptive(Wrapped):
     """Reversible steps of varying size of a symmetric method.
@@ -61,8 +63,7 @@ class Adaptive(Wrapped):
             )
         scale: Any = None
         if isinstance(self.scale, str | sp.Expr):
-            with suppress(sp.SympifyError, SyntaxError, TypeError):
-                scale = sp.sympify(self.scale)
+            scale = scalar(self.scale, "the scale of the steps")
         if not isinstance(scale, sp.Expr) or not scale.free_symbols:
             raise InputError(
                 "there is nothing to control the steps by",

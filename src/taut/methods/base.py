@@ -5,6 +5,7 @@ A method is one function ``program(step)`` that writes down a step in terms of a
 * ``step.q, step.p, step.v``                   the state at the start and its velocity;
 * ``step.t, step.t1, step.h``                  both times and the step size;
 * ``step.mixed``                               whether it is given by L, and L_v depends on q;
+* ``step.separable``                           whether the mass is constant, and p − M v, too;
 * ``step.unknown(name, guess=…)``              a vector to be solved for;
 * ``step.stages(name, nodes, guess=…)``        values of a smooth curve at nodes of the step;
 * ``step.solve((u, residual), …, watch=v)``    residual = 0, each paired with "its" unknown;
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 
 import numpy as np
 
+from taut.calls import public
 from taut.cite import Sourced
 from taut.errors import InputError
 from taut.text import table
@@ -72,6 +74,7 @@ class Step(Protocol):
     t1: Any
     h: Any
     mixed: bool  # whether the system is given by L and its p = L_v depends on q as well
+    separable: bool  # whether v is an affine function of p alone: a constant mass, no terms q v
 
     def unknown(self, name: str, space: str = "q", guess: Vector | None = None) -> Vector:
         """A vector to be solved for: in the space of coordinates ``"q"`` or of multipliers ``"c"``.
@@ -87,12 +90,17 @@ class Step(Protocol):
         """
         ...
 
-    def solve(self, *pairs: tuple[Vector, Vector], watch: Vector) -> None:
+    def solve(
+        self, *pairs: tuple[Vector, Vector], watch: Vector, each: Sequence[Vector] = ()
+    ) -> None:
         """Require residual = 0 for every pair (unknown, residual).
 
         Pairs are listed in the order in which they are best eliminated: mass-like blocks first,
         multipliers last.  `watch` is the velocity whose changes tell whether an iteration has
-        converged: h·Δwatch is compared with the size of the coordinates.
+        converged: h·Δwatch is compared with the size of the coordinates.  Where it is a mean of
+        several velocities, these are given as `each` and watched one by one: their errors may
+        cancel in the mean (from rest the guess 3V₁ of the second step is right in the mean alone),
+        and what is quadratic in them stays.
         """
         ...
 
@@ -170,6 +178,7 @@ class Step(Protocol):
         ...
 
 
+@public
 @dataclass(frozen=True)
 class Method(Sourced, ABC):
     """A one-step method: its mathematics, its claims (verified by the tests), its references.
@@ -189,7 +198,7 @@ class Method(Sourced, ABC):
     substeps: ClassVar[tuple[float, ...]] = (1.0,)  # a step is the program with h times each
     pace: ClassVar[Any] = None  # the expression that steps are to be proportional to, if they vary
     told_by_order: ClassVar[str] = ""  # the option that stands in its name as the order
-    general: ClassVar[bool] = True  # serves every system, not only those of a special form
+    shared: ClassVar[bool] = False  # whether forces at t₁ serve half of this step and of the next
 
     @abstractmethod
     def program(self, step: Step) -> None:
@@ -255,6 +264,10 @@ class Method(Sourced, ABC):
         """The method for this system, with these parameters: itself, unless it looks for laws."""
         return self
 
+    def begun(self, mechanics: Any, parameters: np.ndarray, q: np.ndarray) -> Method:
+        """The method for a run that begins at q: itself, unless it is made for that state."""
+        return self
+
     def notes(self, system: System) -> list[tuple[str, str, str]]:
         """What the method found out about a system: rows (what, value, verdict) of a table."""
         return []
@@ -264,6 +277,7 @@ class Method(Sourced, ABC):
         return None
 
 
+@public
 class Wrapped(Method):
     """A method made of another one, `inner`, which it is like in all that it does not change."""
 
@@ -284,6 +298,10 @@ class Wrapped(Method):
     @property
     def symplectic(self) -> bool:  # type: ignore[override]
         return self.inner.symplectic
+
+    @property
+    def shared(self) -> bool:  # type: ignore[override]
+        return self.inner.shared
 
     @property
     def symmetric(self) -> bool:  # type: ignore[override]
@@ -314,10 +332,6 @@ class Wrapped(Method):
         return self.inner.substeps
 
     @property
-    def general(self) -> bool:  # type: ignore[override]
-        return self.inner.general
-
-    @property
     def whole(self) -> Method:
         return self.inner.whole
 
@@ -334,6 +348,10 @@ class Wrapped(Method):
 
     def fitted(self, system: System, values: Mapping[str, float]) -> Method:
         inner = self.inner.fitted(system, values)
+        return self if inner is self.inner else replace(self, base=inner)  # type: ignore[call-arg]
+
+    def begun(self, mechanics: Any, parameters: np.ndarray, q: np.ndarray) -> Method:
+        inner = self.inner.begun(mechanics, parameters, q)
         return self if inner is self.inner else replace(self, base=inner)  # type: ignore[call-arg]
 
     def start_momentum(self, step: Step, v: Vector) -> Vector | None:

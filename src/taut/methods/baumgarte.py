@@ -19,11 +19,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from taut.calls import public
 from taut.errors import InputError, number
 from taut.methods.base import Method, Step, Vector
 from taut.methods.explicit_rk import ExplicitRK
 
 
+@public
 @dataclass(frozen=True)
 class Baumgarte(Method):
     """Baumgarte's stabilisation with an explicit Runge–Kutta method.

@@ -22,6 +22,7 @@ from typing import ClassVar
 
 import mpmath as mp
 
+from taut.calls import public
 from taut.errors import InputError, UnknownName
 from taut.methods.base import Method, Wrapped
 from taut.methods.registry import method_of
@@ -97,6 +98,7 @@ def fractions(scheme: str) -> list[mp.mpf]:
         return [*half, *half[-2::-1]]
 
 
+@public
 @dataclass(frozen=True)
 class Composition(Wrapped):
     """A symmetric method made more accurate by composing its steps.

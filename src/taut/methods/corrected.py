@@ -32,7 +32,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import sympy as sp
 
-from taut.errors import InputError
+from taut.calls import public
+from taut.errors import InputError, flag, listed, word
 from taut.methods.base import Method, Step, Wrapped
 from taut.methods.registry import method_of
 from taut.model.symbols import scalar
@@ -44,6 +45,7 @@ NORMS = ("mass", "euclid")
 _CHECKED: dict[tuple, tuple[sp.Expr, ...]] = {}  # laws that have been found to be some system's
 
 
+@public
 @dataclass(frozen=True)
 class Corrected(Wrapped):
     """A method whose every step is corrected so that laws keep their values.
@@ -95,14 +97,8 @@ class Corrected(Wrapped):
                 received=base.label,
             )
         for option in ("iterate", "symmetric"):
-            if not isinstance(getattr(self, option), bool):
-                raise InputError(
-                    f"{option} is neither True nor False", received=repr(getattr(self, option))
-                )
-        if self.norm not in NORMS:
-            raise InputError(
-                "that is no norm", expected=" or ".join(map(repr, NORMS)), received=repr(self.norm)
-            )
+            flag(option, getattr(self, option))
+        word("norm", self.norm, NORMS)
         fit = base.symmetric and base.keeps_hidden and not base.charted and base.pace is None
         if self.symmetric and not (fit and len(base.substeps) == 1):
             raise InputError(
@@ -206,4 +202,4 @@ def _listed(laws: Any) -> tuple[sp.Expr, ...] | None:
             expected="a list of laws or expressions, as taut.conserved returns it",
             received=repr(laws)[:80],
         )
-    return tuple(scalar(getattr(x, "expression", x), "a law") for x in laws)
+    return tuple(scalar(getattr(x, "expression", x), "a law") for x in listed("laws", laws))

@@ -41,7 +41,8 @@ from typing import Any, ClassVar
 
 import sympy as sp
 
-from taut.errors import InputError
+from taut.calls import public
+from taut.errors import InputError, flag, listed
 from taut.methods.base import Method, Step, Vector
 from taut.model.invariants import Piece, degree, known_to, pieces, polarised
 from taut.model.symbols import scalar
@@ -53,6 +54,7 @@ LONG = 60  # characters of a note that are shown
 Ends = tuple[Vector, Vector, Vector, Vector, Vector, Vector]  # q, v, p, q₁, v₁, p₁
 
 
+@public
 @dataclass(frozen=True)
 class EnergyMomentum(Method):
     """Keeps the energy to round-off for any step, and the momenta of the symmetries it finds.
@@ -81,9 +83,9 @@ class EnergyMomentum(Method):
         given = () if self.invariants is None else self.invariants
         if isinstance(given, str | sp.Expr) or not isinstance(given, Iterable):
             given = (given,)
+        given = listed("invariants", given)
         object.__setattr__(self, "invariants", tuple(scalar(e, "an invariant") for e in given))
-        if not isinstance(self.hidden, bool):
-            raise InputError("hidden is no choice", expected="True or False", received=self.hidden)
+        flag("hidden", self.hidden)
 
     @property
     def label(self) -> str:

@@ -16,9 +16,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from taut.calls import public
 from taut.methods.base import Method, Step, Vector
 
 
+@public
 @dataclass(frozen=True)
 class SymplecticEuler(Method):
     """Symplectic Euler on the index-reduced equations: drifts off the constraints."""

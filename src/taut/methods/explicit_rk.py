@@ -24,6 +24,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from taut.calls import public
 from taut.errors import InputError, UnknownName
 from taut.methods.base import Method, Step, Vector, moment, weighted
 from taut.methods.explicit_tableaux import TABLEAUX, full, order_of
@@ -40,6 +41,7 @@ def acceleration(step: Step, q: Vector, v: Vector, a: Vector, t: Any) -> Vector:
     return step.hidden_rate(q, v, a, t)
 
 
+@public
 @dataclass(frozen=True)
 class ExplicitRK(Method):
     """An explicit Runge–Kutta method on the index-1 equations: drifts off the constraints.

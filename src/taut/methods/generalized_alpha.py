@@ -28,10 +28,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from taut.calls import public
 from taut.errors import InputError, number
 from taut.methods.base import Method, Step, projected
 
 
+@public
 @dataclass(frozen=True)
 class GeneralizedAlpha(Method):
     """Generalised α for constrained systems (index 3): order 2, with damping of high frequencies.
@@ -51,6 +53,7 @@ class GeneralizedAlpha(Method):
     order: ClassVar[int] = 2
     symplectic: ClassVar[bool] = False
     symmetric: ClassVar[bool] = False
+    shared: ClassVar[bool] = True
     references: ClassVar[tuple[str, ...]] = ("chung1993", "arnold2007", "lunk2006")
 
     def __post_init__(self) -> None:

@@ -29,11 +29,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from taut.calls import public
 from taut.methods import tableaux
 from taut.methods.base import Method, Step, moment, weighted
 from taut.methods.spark import checked_stages
 
 
+@public
 @dataclass(frozen=True)
 class GGL(Method):
     """Gear–Gupta–Leimkuhler with Radau IIA: order 2s − 1 for s = 1 … 6.
@@ -91,5 +93,6 @@ class GGL(Method):
             *((lam[i], step.hidden(q[i], v[i], times[i])) for i in stages),
             *((eta[i], step.g(q[i], times[i])) for i in stages),
             watch=weighted(a[-1], moves),
+            each=moves,
         )
         step.advance(q=dq, p=h * weighted(a[-1], kicks), v=v[-1])

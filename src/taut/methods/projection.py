@@ -16,11 +16,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
+from taut.calls import public
 from taut.errors import InputError
 from taut.methods.base import Method, Step, Vector, Wrapped, projected
 from taut.methods.registry import method_of
 
 
+@public
 @dataclass(frozen=True)
 class Projected(Wrapped):
     """A step of another method, then the M(q̂)-orthogonal projection onto g = 0 and G q̇ = 0.

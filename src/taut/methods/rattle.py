@@ -15,9 +15,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from taut.calls import public
 from taut.methods.base import Method, Step, projected
 
 
+@public
 @dataclass(frozen=True)
 class Rattle(Method):
     """RATTLE: Störmer–Verlet on the constraint manifold, for general H(q, p, t)."""

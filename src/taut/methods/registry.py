@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from taut.calls import public
 from taut.cite import found
-from taut.errors import InputError, UnknownName
+from taut.errors import InputError, UnknownName, brief
 from taut.methods.base import Method
+from taut.methods.elsewhere import SYSTEMS, meant
 
 CATALOGUE: dict[str, Method] = {}
 AUTO = "rattle"
@@ -15,6 +17,7 @@ FAMILIES = {  # that have more orders than the catalogue has names
 }
 
 
+@public
 def register(name: str, method: Method) -> None:
     """Make a method known by a name, wherever names of methods are taken.
 
@@ -23,7 +26,8 @@ def register(name: str, method: Method) -> None:
     >>> import taut
     >>> taut.register("suzuki", taut.Composition("rattle", order=4, scheme="45"))
     """
-    if not isinstance(name, str) or name != name.strip() or name in ("", "auto"):
+    plain = isinstance(name, str) and name == name.strip() and name.isprintable()
+    if not plain or name in ("", "auto"):
         raise InputError("that cannot be a method's name", expected="a word", received=repr(name))
     if not isinstance(method, Method):
         raise _no_method(method)
@@ -48,8 +52,8 @@ def method_of(given: str | Method) -> Method:
         name = AUTO if given == "auto" else given
         if name in CATALOGUE:
             return CATALOGUE[name]
-        family = FAMILIES.get(str(given).rstrip("0123456789"))
-        remedy = None if family is None else f"other orders are {family}"
+        family = FAMILIES.get(given.rstrip("0123456789"))
+        remedy = meant(given, SYSTEMS) if family is None else f"other orders are {family}"
         raise UnknownName("method", given, [*CATALOGUE, "auto"], remedy)
     raise _no_method(given)
 
@@ -58,6 +62,6 @@ def _no_method(given: object) -> InputError:
     return InputError(
         "method is neither a name nor a method",
         expected="one of " + ", ".join([*CATALOGUE, "auto"]) + ", or a method object",
-        received=repr(given),
+        received=brief(given),
         remedy=f"make one of the class: {given.__name__}(…)" if isinstance(given, type) else None,
     )

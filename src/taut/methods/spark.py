@@ -29,6 +29,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from taut.calls import public
 from taut.errors import InputError, UnknownName
 from taut.methods import tableaux
 from taut.methods.base import Method, Step, Vector, moment, projected, weighted
@@ -60,6 +61,7 @@ def collocation(stages, nodes) -> Coefficients:
     return Coefficients(*(x[0] if i in (0, 3, 4, 7) else x for i, x in enumerate(found)))
 
 
+@public
 class _Spark(Method):
     """What the three families share: the program."""
 
@@ -105,12 +107,13 @@ class _Spark(Method):
         held = [
             (impulse, step.g(nodes[j + 1], node_times[j + 1])) for j, impulse in enumerate(impulses)
         ]
-        step.solve(*links, *momenta, *held, watch=weighted(k.b, v))
+        step.solve(*links, *momenta, *held, watch=weighted(k.b, v), each=v)
         dp = h * weighted(k.b, forces) - weighted(k.node_b, pushes)
         correction, v1 = projected(step, q1, step.kicked(dp), step.t1)
         step.advance(q=dq, p=dp, v=v1, tangent=correction)
 
 
+@public
 @dataclass(frozen=True)
 class GaussLobatto(_Spark):
     """Gauss stages with constraints at Lobatto nodes: order 2s for s = 1 … 6.
@@ -140,6 +143,7 @@ class GaussLobatto(_Spark):
         return collocation(tableaux.gauss_nodes(s), tableaux.lobatto_nodes(s + 1))
 
 
+@public
 @dataclass(frozen=True)
 class LobattoPair(_Spark):
     """Lobatto IIIA–IIIB: order 2s − 2 for s = 2 … 6; s = 2 is RATTLE.
@@ -169,6 +173,7 @@ class LobattoPair(_Spark):
         return collocation(nodes, nodes)
 
 
+@public
 @dataclass(frozen=True)
 class SymplecticRK(_Spark):
     """CQ's three-step composition with a symplectic Runge–Kutta method in the middle: order 2.

@@ -35,7 +35,8 @@ from typing import ClassVar
 import mpmath as mp
 import numpy as np
 
-from taut.errors import InputError, UnknownName
+from taut.calls import public
+from taut.errors import InputError, word
 from taut.methods import tableaux
 from taut.methods.base import Method, Step, Vector, moment, projected, weighted
 
@@ -87,6 +88,7 @@ def _to_go(whole, passed) -> list:
     return [end - here for end, here in zip(whole, passed, strict=True)]
 
 
+@public
 @dataclass(frozen=True)
 class TimeElement(Method):
     """Time element of Zhong & Gao, linear or of higher degree.
@@ -126,8 +128,7 @@ class TimeElement(Method):
             ("quadrature", ("gauss", "lobatto", *QUADRATURES)),
             ("start", ("exact", "paper")),
         ):
-            if getattr(self, option) not in known:
-                raise UnknownName(f"TimeElement {option}", getattr(self, option), known)
+            word(f"TimeElement {option}", getattr(self, option), known)
         if self.rule[1] < k:
             raise InputError(
                 f"{self.quadrature} has too few points for an element of degree {k}",
@@ -207,7 +208,7 @@ class TimeElement(Method):
         pushes = [step.push(*at) for at in zip(stations, times, lam, strict=False)]
         still = [(w[j], rest + weighted(x.pushed[:, j], pushes)) for j, rest in enumerate(rests)]
         held = [(lam[v], step.g(stations[v + 1], times[v + 1])) for v in range(self.degree)]
-        step.solve(*links, *still, *held, watch=weighted(x.whole, w))
+        step.solve(*links, *still, *held, watch=weighted(x.whole, w), each=w)
         pull = sum((float(b) * h) * force for b, force in zip(x.b, forces, strict=True))
         dp = pull - weighted(np.ones(self.degree), pushes)
         correction, v1 = projected(step, q1, step.kicked(dp), step.t1)

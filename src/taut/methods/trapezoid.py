@@ -17,10 +17,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from taut.calls import public
 from taut.methods.base import Method, Step
 from taut.methods.explicit_rk import acceleration, slopes
 
 
+@public
 @dataclass(frozen=True)
 class ImplicitTrapezoid(Method):
     """The trapezoidal rule with the constraints on position and velocity at the end: order 2."""
@@ -48,5 +50,6 @@ class ImplicitTrapezoid(Method):
             (lam, step.hidden(q1, v, t1)),
             (eta, step.g(q1, t1)),
             watch=v + w,
+            each=[v, w],
         )
         step.advance(q=dq, p=dp, v=v)

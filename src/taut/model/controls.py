@@ -17,10 +17,12 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from taut.errors import InputError, ModelError, UnknownName, number
+from taut.calls import public
+from taut.errors import InputError, ModelError, UnknownName, brief, number
 from taut.model.symbols import name_of
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class Control:
     """A Python function ``controller(t, state)`` and when it is called.
@@ -64,7 +66,7 @@ class Control:
             raise InputError(
                 "a control cannot be called",
                 expected="a function controller(t, state)",
-                received=repr(self.function or self.make)[:80],
+                received=brief(self.make if self.function is None else self.function),
             )
         whole = isinstance(self.every, int | np.integer) and not isinstance(self.every, bool)
         if not whole or self.every < 1:
@@ -147,12 +149,12 @@ def channels_of(given: Any) -> tuple[Channel, ...]:
     if given is None:
         return ()
     if not isinstance(given, Mapping):
-        if all(isinstance(x, Channel) for x in given):
+        if isinstance(given, list | tuple) and all(isinstance(x, Channel) for x in given):
             return tuple(given)
         raise ModelError(
             "controls cannot be read",
             expected="controls={symbol: function, …}",
-            received=repr(given)[:80],
+            received=brief(given),
         )
     found = []
     for key, control in given.items():

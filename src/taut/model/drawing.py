@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from taut.errors import ModelError, UnknownName
+from taut.calls import public
+from taut.errors import InputError, ModelError, UnknownName, brief, listed, word
 from taut.model.symbols import scalar
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class Curve:
     last: float
 
 
+@public
 class Drawing:
     """How a system is drawn in plots, reports and animations.
 
@@ -100,7 +102,8 @@ class Drawing:
         self.trails = None if trails is None else tuple(_several("trails", trails))
         for name in self.trails or ():
             self._check_name(name, "a trail")
-        if down not in (None, "auto", *AXES[: self.dimension]):
+        axes = ("auto", *AXES[: self.dimension])
+        if down is not None and not (isinstance(down, str) and down in axes):
             raise ModelError(
                 "down is not an axis of this drawing",
                 expected="one of " + ", ".join([*AXES[: self.dimension], "auto", "None"]),
@@ -120,6 +123,10 @@ class Drawing:
 
     def read(self, system: System) -> Drawing:
         """The same drawing in the symbols of a system; what it does not know is an error."""
+        if not hasattr(system, "parameters") or not hasattr(system, "read"):
+            raise InputError(
+                "a drawing is read by a system", expected="a taut.System", received=brief(system)
+            )
         made = object.__new__(Drawing)
         made.__dict__.update(self.__dict__)
         made.points = {
@@ -131,7 +138,7 @@ class Drawing:
         return made
 
     def _check_name(self, name: Any, what: str) -> None:
-        if name not in self.points:
+        if not isinstance(name, str) or name not in self.points:
             raise UnknownName("point", name, self.points, f"{what} joins points of the drawing")
 
     def _link(self, given: Any) -> Link:
@@ -145,8 +152,7 @@ class Drawing:
         for name in parts[:2]:
             self._check_name(name, "a link")
         look = parts[2] if len(parts) == 3 else "rod"
-        if look not in LOOKS:
-            raise UnknownName("look of a link", look, LOOKS)
+        word("look of a link", look, LOOKS)
         return Link(parts[0], parts[1], look)
 
     def _curve(self, given: Any) -> Curve:
@@ -186,9 +192,10 @@ def _counted(many: int, what: str) -> str:
 
 
 def _several(what: str, given: Any) -> list[Any]:
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise ModelError(f"{what} cannot be read", expected="a list", received=repr(given)[:80])
-    return list(given)
+    try:
+        return listed(what, given, "a list")
+    except InputError as error:
+        raise ModelError(error.what, expected=error.expected, received=error.received) from None
 
 
 def _points(given: Any) -> dict[str, tuple[sp.Expr, ...]]:

@@ -5,7 +5,7 @@ From L(q, v, t):  p = L_v,  H = p·v − L,  and
     d/dt L_v − L_q = f − Gᵀλ,            g(q, t) = 0                    (Euler–Lagrange)
     q̇ = H_p,  ṗ = −H_q + f − Gᵀλ,        g(q, t) = 0                    (canonical)
 
-Nothing is simplified: what is printed is what was derived.
+Terms are collected (see `tidy`), and nothing is simplified beyond that.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 
 import sympy as sp
 
+from taut.calls import public
 from taut.model.latex import block, brief, latex
 from taut.model.symbols import t
+from taut.model.tidy import blocks, coefficient, inverse, shorter, tidy
 from taut.text import tex
 
 if TYPE_CHECKING:
@@ -24,8 +26,10 @@ if TYPE_CHECKING:
 
 
 LINES = 24  # that a notebook shows
+BLOCK = 3  # coordinates that are coupled by the mass, up to which its inverse is written out
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class Equations:
     """Both forms of the equations of motion.
@@ -33,7 +37,8 @@ class Equations:
     Attributes
     ----------
     lagrangian, hamiltonian : Expr or None
-        ``None`` where the Legendre transform has no closed form.
+        ``None`` where the Legendre transform has no closed form, or a long one: where the masses of
+        more than three coordinates are coupled by functions.
     momenta : list of Eq
         p = L_v(q, v, t).
     euler_lagrange, canonical, constraints : lists of Eq
@@ -119,23 +124,52 @@ def derive(system: System) -> Equations:
 
 def to_hamiltonian(lagrangian: sp.Expr, v, p) -> tuple[sp.Expr | None, list[sp.Expr]]:
     """H(q, p, t) and p = L_v(q, v, t); H is ``None`` where v(p) has no closed form."""
-    p_of_v = [lagrangian.diff(x) for x in v]
-    v_of_p = inverted(p_of_v, v, p)
-    if v_of_p is None:
-        return None, p_of_v
-    table = dict(zip(v, v_of_p, strict=True))
-    product = sp.Add(*(a * b for a, b in zip(p, v_of_p, strict=True)))
-    return product - lagrangian.xreplace(table), p_of_v
+    p_of_v = [tidy(lagrangian.diff(x), v) for x in v]
+    return _transformed(lagrangian, p_of_v, v, p), p_of_v
 
 
 def to_lagrangian(hamiltonian: sp.Expr, v, p) -> tuple[sp.Expr | None, list[sp.Expr] | None]:
     """L(q, v, t) and p(q, v, t), both ``None`` where v = H_p cannot be solved for p."""
+    lagrangian = _transformed(hamiltonian, [hamiltonian.diff(x) for x in p], p, v)
+    if lagrangian is not None and _matrix(lagrangian, v) is not None:
+        return lagrangian, [tidy(lagrangian.diff(x), v) for x in v]
     p_of_v = inverted([hamiltonian.diff(x) for x in p], p, v)
-    if p_of_v is None:
-        return None, None
-    table = dict(zip(p, p_of_v, strict=True))
-    product = sp.Add(*(a * b for a, b in zip(v, p_of_v, strict=True)))
-    return product - hamiltonian.xreplace(table), p_of_v
+    return (None, None) if p_of_v is None else (lagrangian, p_of_v)
+
+
+def _transformed(energy: sp.Expr, slopes: list[sp.Expr], x, y) -> sp.Expr | None:
+    """y·x − f(x) with y = f_x: of f = ½ xᵀA x + b·x + c it is ½ (y − b)ᵀA⁻¹(y − b) − c."""
+    matrix = _matrix(energy, x)
+    wide = [] if matrix is None else [k for k in blocks(matrix) if len(k) > BLOCK]
+    if matrix is not None and any(matrix[k, k].free_symbols for k in wide):
+        return None  # its inverse would fill a book
+    if matrix is None or wide:
+        x_of_y = inverted(slopes, x, y)
+        if x_of_y is None:
+            return None
+        product = sp.Add(*(a * b for a, b in zip(y, x_of_y, strict=True)))
+        return product - energy.xreplace(dict(zip(x, x_of_y, strict=True)))
+    still = dict.fromkeys(x, sp.Integer(0))
+    free = [a - b.xreplace(still) for a, b in zip(y, slopes, strict=True)]
+    terms = [-energy.xreplace(still)]
+    for group in blocks(matrix):
+        adjugate, determinant = inverse(matrix[group, group])
+        if determinant == 0:
+            return None
+        w = sp.Matrix([free[i] for i in group])
+        terms.append(tidy((w.T * adjugate * w)[0], y) / (2 * determinant))
+    return sp.Add(*terms)
+
+
+def _matrix(energy: sp.Expr, x) -> sp.Matrix | None:
+    """A = f_xx, if it is the same for all x, and regular."""
+    slopes = [energy.diff(a) for a in x]
+    rows = [[f.diff(a) for a in x] for f in slopes]
+    free = set().union(*(e.free_symbols for row in rows for e in row))
+    if free & set(x):
+        return None
+    matrix = sp.Matrix(rows).applyfunc(coefficient)
+    return None if any(not any(row) for row in matrix.tolist()) else matrix
 
 
 def inverted(functions: list[sp.Expr], x, y) -> list[sp.Expr] | None:
@@ -164,15 +198,17 @@ def _euler_lagrange(lagrangian: sp.Expr, q, v, push) -> list[sp.Eq]:
             *(momentum.diff(y) * w for y, w in zip(q, v, strict=True)),
             *(momentum.diff(w) * b for w, b in zip(v, a, strict=True)),
         )
-        equations.append(sp.Eq(rate - lagrangian.diff(x), f, evaluate=False))
+        left = tidy(rate - lagrangian.diff(x), [*a, *v])
+        equations.append(sp.Eq(left, f, evaluate=False))
     return equations
 
 
 def _canonical(hamiltonian: sp.Expr, q, v, p, push) -> list[sp.Eq]:
-    first = [sp.Eq(u, hamiltonian.diff(y), evaluate=False) for u, y in zip(v, p, strict=True)]
+    speeds = (shorter(hamiltonian.diff(y)) for y in p)
+    first = [sp.Eq(u, e, evaluate=False) for u, e in zip(v, speeds, strict=True)]
     rates = [sp.Symbol(f"{y.name}_dot", real=True) for y in p]
     second = [
-        sp.Eq(r, -hamiltonian.diff(x) + f, evaluate=False)
+        sp.Eq(r, shorter(-hamiltonian.diff(x)) + f, evaluate=False)
         for r, x, f in zip(rates, q, push, strict=True)
     ]
     return first + second

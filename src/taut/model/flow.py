@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
 import sympy as sp
 
+from taut.calls import public
 from taut.errors import ModelError, listed
 from taut.model.drawing import Drawing
 from taut.model.shown import flow_latex
@@ -17,6 +17,7 @@ from taut.model.system import System
 from taut.model.terms import whole
 
 
+@public
 class Flow:
     r"""A system of first order, ẋ = f(x, t).
 
@@ -112,11 +113,8 @@ class Flow:
     def read(self, expression: Any) -> sp.Expr:
         """An expression in the flow's own symbols, whatever their assumptions."""
         expression = getattr(expression, "expression", expression)
-        if isinstance(expression, str):
-            with suppress(sp.SympifyError, SyntaxError, TypeError, AttributeError):
-                expression = sp.sympify(expression, locals={s.name: s for s in self._symbols})
-        e = scalar(expression, "the expression")
         own = {s.name: s for s in self._symbols}
+        e = scalar(expression, "the expression", known=own)
         stray = sorted(s.name for s in e.free_symbols if s.name not in own)
         if stray:
             raise ModelError(

@@ -9,20 +9,24 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
-from taut.errors import ModelError, catalogue, close_to
+from taut.calls import public
+from taut.errors import InputError, ModelError, brief, catalogue, close_to, listed, text
 
 t = sp.Symbol("t", real=True)
 
+UNREADABLE = (  # what SymPy may say of a text, or of a thing, that it cannot read
+    sp.SympifyError, SyntaxError, TypeError, ValueError, AttributeError, RecursionError,
+)  # fmt: skip
 PLAIN = {"abs", "max", "min", "pow"}  # builtins that a formula may have
 
 
+@public
 def coordinates(names: str) -> tuple[sp.Symbol, ...]:
     """Real symbols for coordinates: ``x, y = taut.coordinates("x y")``.
 
@@ -33,12 +37,14 @@ def coordinates(names: str) -> tuple[sp.Symbol, ...]:
     (x1, x2)
     """
     try:
+        if not isinstance(names, str):
+            names = " ".join(text("a name", x) for x in listed("the names", names))
         found = sp.symbols(names, real=True, seq=True)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, InputError) as error:
         raise ModelError(
             "these are no names for coordinates",
             expected='names in one string, as in taut.coordinates("x y")',
-            received=repr(names),
+            received=brief(names),
         ) from error
     if len(set(found)) < len(found):
         raise ModelError(
@@ -49,14 +55,18 @@ def coordinates(names: str) -> tuple[sp.Symbol, ...]:
     return tuple(found)
 
 
+@public
 def velocities(coordinates: Iterable[sp.Basic]) -> tuple[sp.Symbol, ...]:
     """The velocity symbols that a `System` uses when it is given none: ``x`` → ``x_dot``."""
-    return tuple(sp.Symbol(f"{name_of(q)}_dot", real=True) for q in coordinates)
+    given = listed("the coordinates", coordinates, "a list of symbols")
+    return tuple(sp.Symbol(f"{name_of(q)}_dot", real=True) for q in given)
 
 
+@public
 def momenta(coordinates: Iterable[sp.Basic]) -> tuple[sp.Symbol, ...]:
     """The momentum symbols that a `System` uses when it is given none: ``x`` → ``p_x``."""
-    return tuple(sp.Symbol(f"p_{name_of(q)}", real=True) for q in coordinates)
+    given = listed("the coordinates", coordinates, "a list of symbols")
+    return tuple(sp.Symbol(f"p_{name_of(q)}", real=True) for q in given)
 
 
 def name_of(symbol: sp.Basic) -> str:
@@ -68,23 +78,38 @@ def name_of(symbol: sp.Basic) -> str:
     if isinstance(symbol, sp.Derivative):
         return name_of(symbol.expr) + "_dot" * symbol.derivative_count
     raise ModelError(
-        f"{symbol!r} cannot stand for a coordinate, velocity or parameter",
+        f"{brief(symbol)} cannot stand for a coordinate, velocity or parameter",
         expected="a SymPy symbol, a dynamicsymbol x(t) or its time derivative",
         received=type(symbol).__name__,
     )
 
 
-def scalar(given: object, where: str, remedy: str | None = None) -> sp.Expr:
-    """`given` as a SymPy expression of finite real numbers; anything else is an error."""
+def scalar(
+    given: object,
+    where: str,
+    remedy: str | None = None,
+    known: Mapping[str, sp.Symbol] | None = None,
+) -> sp.Expr:
+    """`given` as a SymPy expression of finite real numbers; anything else is an error.
+
+    A text is a formula, in which the names that are `known` are those symbols: E, say, which is a
+    number to SymPy.  Nothing else in taut makes expressions of texts, since SymPy runs them.
+    """
+    if isinstance(given, list | tuple | dict | set | frozenset | bytes):
+        raise ModelError(
+            f"{where} is not a scalar expression",
+            expected="a SymPy expression or a number",
+            received=f"{type(given).__name__}: {brief(given)}",
+        )
     if isinstance(given, str):
         check_formula(given, where, remedy)
     try:
-        expr = sp.sympify(given)
-    except (sp.SympifyError, TypeError, ValueError, AttributeError, SyntaxError) as error:
+        expr = sp.sympify(given, locals=dict(known)) if known else sp.sympify(given)
+    except UNREADABLE as error:
         raise ModelError(
             f"{where} is not an expression",
             expected="a SymPy expression or a number",
-            received=repr(given)[:80],
+            received=brief(given),
             remedy=remedy,
         ) from error
     if not isinstance(expr, sp.Expr) or expr.is_Matrix or isinstance(expr, sp.Lambda):
@@ -222,6 +247,8 @@ class Vocabulary:
     def __init__(self, *groups: Sequence[sp.Basic]) -> None:
         self._ours: dict[str, sp.Symbol] = {"t": t}
         self._foreign: dict[sp.Basic, sp.Symbol] = {}
+        self.given: dict[sp.Symbol, sp.Basic] = {}  # ours → how the model spells them
+        self.learning = False  # whether what is read is the model itself
         self.groups: list[tuple[sp.Symbol, ...]] = []
         for group in groups:
             ours = tuple(_plain(s) for s in group)
@@ -237,20 +264,19 @@ class Vocabulary:
                     )
                 self._ours[own.name] = own
                 self._foreign[foreign] = own
+                if foreign is not own:
+                    self.given[own] = foreign
 
     def alias(self, foreign: sp.Basic, own: sp.Symbol) -> None:
         """Read `foreign` (say the derivative of a dynamicsymbol) as `own`."""
         self._foreign[foreign] = own
+        self.given.setdefault(own, foreign)
 
     def scalar(self, expression: object, where: str) -> sp.Expr:
         """`expression`, also of a text, in whatever symbols."""
         names = ", ".join([*self._ours][:3])
         remedy = f"names in a text are those of symbols, such as {names}"
-        if isinstance(expression, str):  # so that E and I are what they are here
-            check_formula(expression, where, remedy)
-            with suppress(sp.SympifyError, SyntaxError, TypeError, AttributeError):
-                expression = sp.sympify(expression, locals=dict(self._ours))
-        return scalar(expression, where, remedy)
+        return scalar(expression, where, remedy, self._ours)
 
     def read(self, expression: object, where: str) -> sp.Expr:
         """`expression` in our symbols; an unknown symbol or a non-number is an error."""
@@ -278,6 +304,8 @@ class Vocabulary:
                 unknown.append(symbol.name)
             elif own is not symbol:
                 table[symbol] = own
+                if self.learning:
+                    self.given.setdefault(own, symbol)
         unknown += [str(f) for f in expr.atoms(AppliedUndef)]
         if unknown:
             first = min(unknown)

@@ -13,10 +13,13 @@ import numpy as np
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
-from taut.errors import InputError, ModelError, UnknownName, number
+from taut.calls import public
+from taut.errors import InputError, ModelError, UnknownName, brief, number
 from taut.model.controls import Channel, channels_of, with_controls
 from taut.model.drawing import Drawing, drawing_of
 from taut.model.equations import Equations, derive
+from taut.model.mass import uneven
+from taut.model.rates import remedy as instead_of
 from taut.model.shown import system_latex
 from taut.model.symbols import (
     Vocabulary,
@@ -27,12 +30,14 @@ from taut.model.symbols import (
     velocities as velocities_of,
 )
 from taut.model.terms import Term, whole
+from taut.portable import negative_along
 from taut.text import counted
 
 SHARED = "one finite number (all trajectories of a batch share it)"
 _FORMS = ("mass", "kinetic", "lagrangian", "hamiltonian")
 
 
+@public
 class System:
     r"""A mechanical system with holonomic constraints.
 
@@ -102,7 +107,8 @@ class System:
                 remedy="with lagrangian= or hamiltonian= the potential belongs inside",
             )
         form = chosen[0]
-        if form in ("lagrangian", "hamiltonian") and potential != 0:
+        plain = isinstance(potential, int | float) and potential == 0
+        if form in ("lagrangian", "hamiltonian") and not plain:
             raise ModelError(
                 f"potential= is given beside {form}=",
                 remedy=f"put the potential into the {form}",
@@ -123,6 +129,7 @@ class System:
             terms.append(whole("constraint", q, exprs, names=names))
         if forces is not None:
             terms.append(whole("force", q, self._forces(forces, words), v))
+        words.learning = False
         self._finish(terms, drawing)
         self._check_mass(form, given[form])
 
@@ -154,11 +161,15 @@ class System:
         """
         self = cls.__new__(cls)
         self._name(coordinates, None, None, parameters, controls)
+        terms = _listed("terms", terms)
+        for term in terms:
+            if not isinstance(term, Term):
+                raise ModelError("that is no term", expected="taut.Term(…)", received=brief(term))
         kinds = {term.kind for term in terms}
         if len(kinds & {"lagrangian", "hamiltonian", "flow"}) != 1:
             raise ModelError("terms must hold Lagrangian or Hamiltonian summands, and not both")
         known = {name: sp.Symbol(name, real=True) for name in self.parameters} | {t.name: t}
-        own = []
+        own, spelled = [], {}
         for term in terms:
             if term.indices.min() < 0 or term.indices.max() >= self.n:
                 raise ModelError(
@@ -176,9 +187,11 @@ class System:
                     remedy="declare it in the term or in parameters=",
                 )
             table = {s: known[s.name] for s in free}
+            spelled = {x: s for s, x in table.items()} | spelled
             if table:
                 term = replace(term, expressions=[e.xreplace(table) for e in term.expressions])
             own.append(term)
+        self._parameters_given = {x: spelled.get(known[x], known[x]) for x in self.parameters}
         self._finish(own, drawing)
         return self
 
@@ -187,6 +200,7 @@ class System:
     def _words(self, coordinates, velocities, momenta, parameters, controls=None) -> Vocabulary:
         """Fix the names of everything, once."""
         self._name(coordinates, velocities, momenta, parameters, controls)
+        self._vocabulary.learning = True
         return self._vocabulary
 
     def _name(self, coordinates, velocities, momenta, parameters, controls=None) -> None:
@@ -208,10 +222,20 @@ class System:
         if parameters is None:
             parameters = {}
         elif not isinstance(parameters, Mapping):
-            parameters = dict.fromkeys(_listed("parameters", parameters))
+            parameters = {
+                k if isinstance(k, str) else name_of(k): None
+                for k in _listed("parameters", parameters)
+            }
         given = [(k if isinstance(k, str) else name_of(k), x) for k, x in parameters.items()]
+        for name, count in Counter(name for name, _ in given).items():
+            if count > 1:
+                raise ModelError(f"the name {name!r} is used twice", remedy="rename one")
+        self._parameters_given = {
+            name: k if isinstance(k, sp.Symbol) else sp.Symbol(name, real=True)
+            for (name, _), k in zip(given, parameters, strict=True)
+        }
         defaults = dict(given)
-        self.n, self._spelled = len(q), (q, v, p, [name for name, _ in given])
+        self.n, self._spelled = len(q), (q, v, p)
         if v is not None or p is not None or _ambiguous(q, [name for name, _ in given]):
             _ = self._vocabulary  # says what is wrong
         self.parameters: dict[str, float | None] = {}
@@ -223,10 +247,10 @@ class System:
     @cached_property
     def _vocabulary(self) -> Vocabulary:
         """All symbols by their names."""
-        q, v, p, parameters = self._spelled
-        q = tuple(sp.Symbol(c) if isinstance(c, str) else c for c in q)
+        q, v, p = self._spelled
+        q = tuple(sp.Symbol(c, real=True) if isinstance(c, str) else c for c in q)
         v, p = v or velocities_of(q), p or momenta_of(q)
-        words = Vocabulary(q, v, p, [sp.Symbol(name, real=True) for name in parameters])
+        words = Vocabulary(q, v, p, list(self._parameters_given.values()))
         for foreign, own in zip(q, words.groups[1], strict=True):
             if isinstance(foreign, AppliedUndef):
                 words.alias(sp.Derivative(foreign, *foreign.args), own)
@@ -276,9 +300,13 @@ class System:
         self._check_positive(matrix)
         if rows.ndim == 1:
             return sp.Add(*(m * w**2 for m, w in zip(entries, v, strict=True))) / 2
-        gap = (matrix - matrix.T).expand() if not matrix.is_symmetric(simplify=False) else None
-        if gap is not None and any(e != 0 for e in gap):
-            raise ModelError("mass is not symmetric", expected="M = Mᵀ", received=str(matrix)[:120])
+        if (at := uneven(matrix, self.parameters)) is not None:
+            i, j = at
+            raise ModelError(
+                "mass is not symmetric",
+                expected="M = Mᵀ",
+                received=f"{matrix[i, j]} at ({i}, {j}) and {matrix[j, i]} at ({j}, {i})"[:200],
+            )
         return sp.Add(*(matrix[i, j] * v[i] * v[j] for i in range(n) for j in range(n))) / 2
 
     def _check_positive(self, mass: sp.Matrix) -> None:
@@ -286,9 +314,9 @@ class System:
         wrong = [q.name for q, m in zip(self.coordinates, mass.diagonal(), strict=True)
                  if m.is_number and m.is_negative]  # fmt: skip
         if not wrong and not mass.is_diagonal() and all(e.is_number for e in mass):
-            values, vectors = np.linalg.eigh(balanced(np.array(mass, dtype=float)))
-            if values[0] < -1e-12 * abs(values).max():
-                wrong = [q.name for q, x in zip(self.coordinates, vectors[:, 0], strict=True)
+            numbers = np.array(mass, dtype=float)
+            if (found := negative_along((numbers + numbers.T) / 2)) is not None:
+                wrong = [q.name for q, x in zip(self.coordinates, found, strict=True)
                          if abs(x) > 1e-6]  # fmt: skip
         if wrong:
             raise ModelError(
@@ -334,7 +362,7 @@ class System:
                 f"constraint {name} depends on velocities",
                 expected="a holonomic constraint g(q, t)",
                 received=str(expr)[:120],
-                remedy="integrate it, or write it as a force",
+                remedy=instead_of(expr, self.coordinates, self.velocities, self.momenta),
             )
         if not expr.free_symbols & set(self.coordinates):
             raise ModelError(
@@ -487,7 +515,7 @@ class System:
     @cached_property
     def named_key(self) -> str:
         """The key, with the names that things go by."""
-        listed = [x and [s if isinstance(s, str) else str(s) for s in x] for x in self._spelled[:3]]
+        listed = [x and [s if isinstance(s, str) else str(s) for s in x] for x in self._spelled]
         for k, form in ((1, "{}_dot"), (2, "p_{}")):
             if listed[k] == (listed[k] and [form.format(x) for x in listed[0] or ()]):
                 listed[k] = None
@@ -532,8 +560,21 @@ class System:
             given = self.mechanism.in_coordinates(self._vocabulary.scalar(given, where))
         return self._vocabulary.read(given, where)
 
+    @cached_property
+    def foreign(self) -> dict[sp.Symbol, sp.Basic]:
+        """How the model spells symbols, where that is not as they are spelled here."""
+        return {own: x for own, x in self._vocabulary.given.items() if x != own}
+
+    def spelled(self, expression: sp.Expr) -> sp.Expr:
+        """An expression in the symbols that the model was written in: `read` the other way."""
+        return expression.xreplace(self.foreign)
+
     def parameter_symbols(self, values: Mapping[str, float]) -> dict[sp.Symbol, float]:
         """Symbols of the parameters with their values."""
+        if not isinstance(values, Mapping):
+            raise InputError(
+                "parameters cannot be read", expected='{"k": 2.0, …}', received=brief(values)
+            )
         return {sp.Symbol(x, real=True): values[x] for x in self.parameters if x in values}
 
     # ---- symbolic views ----------------------------------------------------------------------
@@ -605,12 +646,13 @@ def _named(constraints: Sequence[Any] | Mapping[str, Any]) -> tuple[list[str], S
 
 def _listed(what: str, given: Any) -> tuple[Any, ...]:
     """The members of a sequence (a SymPy matrix too), but not the letters of a string."""
-    single = isinstance(given, str | sp.Expr) and not getattr(given, "is_Matrix", False)
+    loose = str | bytes | set | frozenset | sp.Expr  # letters, or things in no order
+    single = isinstance(given, loose) and not getattr(given, "is_Matrix", False)
     try:
         return tuple(None if single else given)  # type: ignore[arg-type]
     except TypeError as error:
         raise ModelError(
-            f"{what} must be a list", expected=f"{what}=[…]", received=str(given)[:80]
+            f"{what} must be a list", expected=f"{what}=[…]", received=brief(given)
         ) from error
 
 

@@ -15,13 +15,15 @@ from typing import Literal, get_args
 import numpy as np
 import sympy as sp
 
-from taut.errors import ModelError
-from taut.model.symbols import free_symbols, scalar, t
+from taut.calls import public
+from taut.errors import ModelError, brief, flag, listed, text
+from taut.model.symbols import free_symbols, name_of, scalar, t
 
 Kind = Literal["lagrangian", "hamiltonian", "flow", "constraint", "force"]
 KINDS: tuple[str, ...] = get_args(Kind)
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class Term:
     """One type of term with all its instances.
@@ -60,16 +62,24 @@ class Term:
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        for name in ("coordinates", "rates", "constants", "names"):
-            put(self, name, tuple(getattr(self, name)))
-        if self.kind not in KINDS:
+        if not isinstance(self.kind, str) or self.kind not in KINDS:
             raise ModelError(
-                f"a term cannot be of kind {self.kind!r}", expected="one of " + ", ".join(KINDS)
+                f"a term cannot be of kind {brief(self.kind)}",
+                expected="one of " + ", ".join(KINDS),
             )
         where = f"a {self.kind} term"
-        put(self, "expressions", tuple(scalar(e, where) for e in self.expressions))
+        for name in ("coordinates", "rates", "constants"):
+            symbols = listed(f"the {name} of {where}", getattr(self, name), "a list of symbols")
+            _ = [name_of(x) for x in symbols]  # says what is none
+            put(self, name, tuple(symbols))
+        names = listed(f"the names of {where}", self.names, "a list of names")
+        put(self, "names", tuple(text(f"a name of {where}", x) for x in names))
+        given = listed(f"the expressions of {where}", self.expressions)
+        put(self, "expressions", tuple(scalar(e, where) for e in given))
+        put(self, "dissipates", flag("dissipates", self.dissipates))
         put(self, "indices", self._table("indices", np.int64, len(self.coordinates)))
-        if np.size(self.values) or self.constants:
+        plain = isinstance(self.values, np.ndarray) and not self.values.size
+        if not plain or self.constants:
             values = self._table("values", float, len(self.constants))
         else:
             values = np.zeros((len(self.indices), 0))
@@ -84,9 +94,9 @@ class Term:
             table = table[:, None] if table.ndim == columns == 1 else np.atleast_2d(table)
             with np.errstate(invalid="ignore"):
                 exact = table.astype(kind)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise ModelError(
-                f"the {name} of a term are not numbers", received=str(given)[:80]
+                f"the {name} of a term are not numbers", received=brief(given)
             ) from error
         rows = len(self.indices) if name != "indices" else max(len(table), 1)
         if exact.shape != (rows, columns) or (kind is np.int64 and np.any(exact != table)):

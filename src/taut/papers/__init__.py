@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from taut.errors import UnknownName
+from taut.calls import public
+from taut.errors import word
 
 if TYPE_CHECKING:
     from taut.papers.chapter import Chapter
@@ -70,17 +71,16 @@ PAPERS: dict[str, Paper] = {
             "cs",
             "A Poisson integrator for geometric exact beam",
             "Chen Xiao & Shi Donghua, Journal of Dynamics and Control, 2025",
-            (*figures(1, 2, 3), "table2"),
+            (*figures(1, 2, 3), "table1", "table2", "algorithm1"),
         ),
     )
 }
 
 
+@public
 def paper(name: str) -> Paper:
     """The paper of this name."""
-    if name not in PAPERS:
-        raise UnknownName("paper", name, PAPERS)
-    return PAPERS[name]
+    return PAPERS[word("paper", name, PAPERS)]
 
 
 def chosen(names: Iterable[str]) -> list[Paper]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from taut.errors import FileError, Interrupted
 from taut.papers import PAPERS, Paper
-from taut.papers.chapter import Chapter, agreement
+from taut.papers.chapter import Chapter, agreement, misprints
 from taut.papers.numbers import plain
 from taut.progress import Progress
 from taut.show.page import Page, versions
@@ -46,9 +46,9 @@ class Done:
         }
 
     def in_words(self) -> str:
-        """How many statements hold, and how many misprints there are."""
+        """How many statements hold, and how many misprints and omissions there are."""
         claims, errata = self.chapter.claims(self.study), self.chapter.errata(self.study)
-        return f"of its statements {agreement(claims)}; {len(errata)} errata"
+        return f"of its statements {agreement(claims)}; {misprints(errata)}"
 
 
 @dataclass(frozen=True)
@@ -155,9 +155,9 @@ def _open(page: Page, done: Sequence[Done]) -> None:
     )  # fmt: skip
     page.heading("Errata at a glance", "errata")
     page.table(
-        ("paper", "where", "printed", "right"),
+        ("paper", "where", "printed", "right", ""),
         [
-            (d.paper.name.upper(), e.where, e.printed, e.right)
+            (d.paper.name.upper(), e.where, e.printed, e.right, e.kind)
             for d in done
             for e in d.chapter.errata(d.study)
         ],

@@ -23,8 +23,17 @@ class Study(Protocol):
 S = TypeVar("S", bound=Study)
 
 
+AGREES, DIFFERS, UNDECIDED = "agrees", "does not agree", "cannot be decided"
+# Kinds of errata: what is set wrong; what is missing; what is meant as it stands, and not right.
+MISPRINT, OMISSION, FLAW = "misprint", "omission", "flaw"
+
+
 class Claim(NamedTuple):
-    """A statement of a paper, tried; `ratio` is ours ÷ the paper's where it prints a number."""
+    """A statement of a paper, tried; `ratio` is ours ÷ the paper's where it prints a number.
+
+    Rows that only show what was measured, or what a corrected formula gives, are no statements of
+    the paper: their verdict is neither `verdict` nor `undecided`, and they are not counted.
+    """
 
     what: str
     paper: str
@@ -38,6 +47,11 @@ class Claim(NamedTuple):
         return self.verdict.startswith((AGREES, DIFFERS))
 
     @property
+    def open(self) -> bool:
+        """Whether it is a statement that nobody can try."""
+        return self.verdict.startswith(UNDECIDED)
+
+    @property
     def holds(self) -> bool:
         """Whether it was confirmed."""
         return self.verdict.startswith(AGREES)
@@ -49,12 +63,13 @@ class Claim(NamedTuple):
 
 
 class Erratum(NamedTuple):
-    """A misprint or an omission of a paper."""
+    """What is not right in a paper, or something that it does not say."""
 
     where: str
     printed: str
     right: str
     reason: str
+    kind: str = MISPRINT
 
 
 class Summary(NamedTuple):
@@ -84,7 +99,6 @@ class Stage(NamedTuple):
     work: Callable[..., Any]
 
 
-AGREES, DIFFERS = "agrees", "does not agree"
 COSTS = ("Newton iterations", "step against its limit")  # of a certificate; not in the overview
 
 
@@ -94,10 +108,29 @@ def verdict(holds: bool, note: str = "") -> str:
     return f"{said}; {note}" if note else said
 
 
+def undecided(note: str) -> str:
+    """A statement that cannot be tried, and why."""
+    return f"{UNDECIDED}; {note}"
+
+
+def corrected(holds: bool, note: str = "") -> str:
+    """Whether taut's correction does what the paper's formula should: no statement of the paper."""
+    said = "so corrected it holds" if holds else "so corrected it does not hold, either"
+    return f"{said}; {note}" if note else said
+
+
 def agreement(claims: Sequence[Claim]) -> str:
-    """How many of those that can be tried agree."""
+    """How many of the paper's statements agree, and how many cannot be decided."""
     tried = [claim for claim in claims if claim.tried]
-    return f"{sum(claim.holds for claim in tried)} of {len(tried)} agree"
+    left = sum(claim.open for claim in claims)
+    said = f"{sum(claim.holds for claim in tried)} of {len(tried)} agree"
+    return said + (f", {left} cannot be decided" if left else "")
+
+
+def misprints(errata: Sequence[Erratum]) -> str:
+    """How many errata there are of each kind."""
+    counts = [(sum(e.kind == kind for e in errata), kind) for kind in (MISPRINT, FLAW, OMISSION)]
+    return ", ".join(f"{n} {kind}{'s' * (n != 1)}" for n, kind in counts if n)
 
 
 @dataclass(frozen=True)
@@ -147,7 +180,11 @@ class Chapter(Generic[S]):
             f"The paper's statements, tried: {agreement(claims)}. Ratios where it prints a number",
         )
         page.heading("Errata of the paper", "errata")
-        page.table(("where", "paper", "right", "how it is known"), self.errata(study))
+        page.table(
+            ("where", "paper", "right", "how it is known", ""),
+            self.errata(study),
+            misprints(self.errata(study)),
+        )
         for section in self.sections:
             section(page, study)
         page.heading("Certificates", "certificates")

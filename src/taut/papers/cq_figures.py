@@ -49,13 +49,13 @@ def paths(run: Trajectory) -> Picture:
     return figure
 
 
-def errors(t: np.ndarray, error: np.ndarray, label: str) -> Picture:
+def errors(t: np.ndarray, error: np.ndarray, label: str, unit: str) -> Picture:
     """Figs 2 to 5: the norm of a residual against time."""
     with style.styled():
         figure = style.picture(2.0, 5.6)
         axes = figure.add_subplot()
         axes.plot(t, error, color=style.BLUE, lw=0.8)
-        style.powers(axes, label, float(error.max()))
+        style.powers(axes, label, float(error.max()), unit)
         axes.set_xlabel("$t$ [s]")
         axes.set_ylim(bottom=0)
         axes.margins(x=0)
@@ -91,7 +91,7 @@ def sweep(study: Study) -> Picture:
                 ha="center", va="center", color=style.INK,
             )  # fmt: skip
         axes.set_xlim(0, max(study.sweep) + 0.5)
-        axes.set(xlabel=r"$\alpha = \beta$ [1/s]", ylabel="over 60 s")
+        axes.set(xlabel=r"$\alpha = \beta$ [1/s]", ylabel="largest in 60 s [m², m²/s]")
         axes.legend(loc="lower center", ncols=2)
     return figure
 
@@ -113,7 +113,7 @@ def decay(study: Study) -> Picture:
         axes.set_ylim(1e-6, LOST)
         axes.yaxis.set_major_locator(FixedLocator([1e-6, 1e-4, 1e-2, 1]))
         axes.margins(x=0.01)
-        axes.set(xlabel="$t$ [s]", ylabel=r"$\|g\|$")
+        axes.set(xlabel="$t$ [s]", ylabel=r"$\|g\|$ [m²]")
         axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
     return figure
 
@@ -131,7 +131,7 @@ def energies(study: Study) -> Picture:
                 error = run.energy - run.energy[0]
                 largest = max(largest, float(np.abs(error).max()))
                 axes.plot(*style.envelope(run.t, error, 2500), lw=0.8, label=label, **look)
-            style.powers(axes, "$H - H_0$", largest)
+            style.powers(axes, "$H - H_0$", largest, "J")
             axes.set_xlabel("$t$ [s]")
             axes.margins(x=0)
             style.title(axes, f"{span:g} s")
@@ -154,7 +154,7 @@ def inner(study: Study) -> Picture:
             axes.minorticks_off()
             axes.set_xticks(INNER_STEPS, [f"{h:g}" for h in INNER_STEPS])
             axes.set_xlabel("step [s]")
-            axes.set_ylabel("error of a coordinate" if k == 0 else "")
+            axes.set_ylabel("error of a coordinate [m]" if k == 0 else "")
             style.title(axes, heading, f"{kind} coordinates, t = {INNER_TIME:g} s")
             axes.legend(loc="lower right")
     return figure

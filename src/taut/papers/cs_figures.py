@@ -50,9 +50,8 @@ def motion(study: Study) -> Picture:
         space = figure.add_subplot(grid[:, 0], projection=drawn.projection)
         draw_shapes(space, drawn)
         style.title(space, "in space [m], t in s", " ")
-        shared: Any = None
         for k, (across, seen) in enumerate(((1, "x"), (0, "y"))):
-            shared = axes = figure.add_subplot(grid[k, 1], sharex=shared)
+            axes = figure.add_subplot(grid[k, 1])
             _side_by_side(axes, drawn, across)
             style.title(axes, f"seen along {seen}", "about the middle, side by side")
             axes.set_xlabel("$t$ [s]")
@@ -67,7 +66,8 @@ def _side_by_side(axes: Any, drawn: Drawn, across: int) -> None:
         shape = run.positions[row] - run.positions[row].mean(axis=0)
         colour = TIME(shift / shifts[-1])
         axes.plot(shift + shape[:, across], shape[:, 2], color=colour, lw=1.2)
-    axes.set(ylabel="$z$ [m]", aspect="equal")
+    axes.set(ylabel="$z$ [m]")
+    axes.set_aspect("equal", adjustable="datalim")  # a box that shrinks leaves the layout behind
     axes.set_xticks(shifts, [f"{t:.2g}" for t in run.t[rows]])
 
 
@@ -153,7 +153,7 @@ def read(study: Study) -> Picture:
         style.decades(axes)
         axes.set_ylim(1e-5, 10)
         axes.set_xlim(0, READ * STEP)
-        axes.set(xlabel="$t$ [s]", ylabel=r"largest $|\gamma_g - \gamma|$")
+        axes.set(xlabel="$t$ [s]", ylabel=r"largest $|\gamma_g - \gamma|$ [1/m, 1]")
         axes.legend(loc="upper right")
     return figure
 

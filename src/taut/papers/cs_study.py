@@ -11,7 +11,7 @@ ends, from −1 to 0.  Where an order is measured it is −sin²(πs/l) instead,
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import pi
 from time import process_time
 from typing import Any
@@ -58,8 +58,8 @@ class Study:
     ----------
     first : FieldTrajectory
         The paper's example, as printed.
-    later : dict name → (N, 6) array
-        Momenta in space over `LATER` seconds, and their times.
+    later : dict name → (N, 7) array
+        Times, and momenta in space after every step of `LATER` seconds.
     read : dict name → (2, …) array
         Times, and how far strains read from configurations are from γ; "apart": how far the places
         of both Cayley maps are.
@@ -145,37 +145,54 @@ def momenta(run: FieldTrajectory, back: float = 0.0) -> Vector:
     μⁿ belongs to the middle of the step before, and gⁿ = gⁿ⁻¹ cay(h ζⁿ): half a step back they are
     at one time.
     """
-    pose = SE3.element(run.frames, run.positions)
-    pose = pose @ SE3.cay_ad(-back * run.step * run.velocity)
-    turned = np.einsum("...ab,...pb->...pa", pose[..., :3, :3], _halves(run.momentum))
+    frames, places = run.frames, run.positions
+    if back:
+        pose = SE3.element(frames, places) @ SE3.cay_ad(-back * run.step * run.velocity)
+        frames, places = pose[..., :3, :3], pose[..., :3, 3]
     assert run.mesh is not None
-    shares = run.mesh.weight[:, None, None] * turned
-    angular = shares[..., 0, :] + np.cross(pose[..., :3, 3], shares[..., 1, :])
-    return np.hstack([angular.sum(axis=1), shares[..., 1, :].sum(axis=1)])
+    shares = run.mesh.weight[:, None, None] * (frames @ _halves(run.momentum).swapaxes(-1, -2))
+    angular = shares[..., 0] + np.cross(places, shares[..., 1])
+    return np.hstack([angular.sum(axis=1), shares[..., 1].sum(axis=1)])
 
 
 def _halves(six: Vector) -> Vector:
     return six.reshape(*six.shape[:-1], 2, 3)
 
 
+SAMPLED = "(μⁿ, gⁿ)"  # momenta as the variables of the paper give them
+# What is followed: scheme, cells, and by what part of a step poses are taken back.
+FOLLOWED: dict[str, tuple[Scheme, str, float]] = {
+    "(55) printed, (μⁿ, gⁿ)": (Poisson(start="printed", pose="printed"), "full", 0.0),
+    SAMPLED: (PRINTED, "full", 0.0),
+    "(μⁿ, gⁿ⁻½)": (PRINTED, "full", 0.5),
+    "poisson, full cells": (SCHEMES["poisson"], "full", 0.0),
+    "hamel, full cells": (SCHEMES["hamel"], "full", 0.0),
+    "poisson": (SCHEMES["poisson"], "half", 0.0),
+    "hamel": (SCHEMES["hamel"], "half", 0.0),
+    "variational": (SCHEMES["variational"], "half", 0.0),
+}
+STATE = ("t", "momentum", "strain", "_places", "_turns")  # arrays of a run, a row per state
+
+
+def stretches(scheme: Scheme, cells: str, duration: float) -> Iterator[FieldTrajectory]:
+    """A run with every state of it, some hundred steps at a time; it goes on bit by bit."""
+    run = simulated(scheme, cells, duration=SEGMENT * STEP)
+    yield run
+    for _ in range(round(duration / (SEGMENT * STEP)) - 1):
+        last = {name: getattr(run, name)[-1:] for name in STATE}
+        run = replace(run, **last).continue_(SEGMENT * STEP)
+        yield run
+
+
 def followed() -> dict[str, Vector]:
-    """Momenta over `LATER` seconds: times in column 0, (L, P) in the others."""
-    store = {"duration": LATER, "every": 100}
-    printed = simulated(**store)
-    found = {
-        "(55) printed, (μⁿ, gⁿ)": momenta(
-            simulated(Poisson(start="printed", pose="printed"), **store)
-        ),
-        "(μⁿ, gⁿ)": momenta(printed),
-        "(μⁿ, gⁿ⁻½)": momenta(printed, back=0.5),
-        "poisson, full cells": momenta(simulated(SCHEMES["poisson"], "full", **store)),
-        "poisson": momenta(simulated(SCHEMES["poisson"], "half", **store)),
-        "hamel": momenta(simulated(SCHEMES["hamel"], "half", **store)),
-        "variational": momenta(simulated(SCHEMES["variational"], "half", **store)),
-    }
-    band = printed.certificate.energy.band
-    times = printed.t[:, None]
-    return {"band": np.array(band), **{k: np.hstack([times, x]) for k, x in found.items()}}
+    """Momenta after every step of `LATER` seconds: times in column 0, (L, P) in the others."""
+    found: dict[str, Vector] = {}
+    for name, (scheme, cells, back) in FOLLOWED.items():
+        rows = [np.hstack([run.t[:, None], momenta(run, back)])[part > 0 :]
+                for part, run in enumerate(stretches(scheme, cells, LATER))]  # fmt: skip
+        found[name] = np.vstack(rows)
+    found["band"] = np.array(simulated(duration=LATER, every=100).certificate.energy.band)
+    return found
 
 
 def changes(rows: Vector, until: float = LATER) -> dict[str, float]:
@@ -238,6 +255,7 @@ def bands() -> dict[str, Any]:
     for name, scheme, cells in (
         ("staggered, full cells", SCHEMES["poisson"], "full"),
         ("staggered, half cells", SCHEMES["poisson"], "half"),
+        ("hamel, full cells", SCHEMES["hamel"], "full"),
         ("hamel, half cells", SCHEMES["hamel"], "half"),
         ("variational, half cells", SCHEMES["variational"], "half"),
     ):

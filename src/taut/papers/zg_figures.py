@@ -49,12 +49,12 @@ def spaces(paths: list[tuple[str, list[tuple[str, np.ndarray]]]], down: list[boo
             half = 0.54 * np.ptp(everything, axis=0).max()
             for letter, centre in zip("xyz", middle, strict=True):
                 getattr(axes, f"set_{letter}lim")(centre - half, centre + half)
-                getattr(axes, f"set_{letter}label")(f"${letter}$", labelpad=-3)
+                getattr(axes, f"set_{letter}label")(f"${letter}$ [m]", labelpad=-3)
                 getattr(axes, f"{letter}axis").set_major_locator(style.MaxNLocator(4))
             style.space(axes)
             if down[k]:
                 axes.invert_zaxis()
-                axes.set_zlabel("$z$, down", labelpad=-3)
+            style.above(axes, "$z$ [m], down" if down[k] else "$z$ [m]")
             style.title(axes, heading)
             if len(curves) > 1:
                 axes.legend(loc="lower left", bbox_to_anchor=(0, 0.9), ncols=2)
@@ -69,7 +69,7 @@ def _look(label: str) -> dict[str, Any]:
 
 
 def series(panels: list[tuple[str, list[tuple[str, np.ndarray, np.ndarray]]]], label: str,
-            height: float = 1.9, true: bool = False) -> Picture:  # fmt: skip
+            unit: str, height: float = 1.9, true: bool = False) -> Picture:  # fmt: skip
     """Something against time, one panel per reading."""
     with style.styled():
         figure = style.picture(height)
@@ -79,7 +79,7 @@ def series(panels: list[tuple[str, list[tuple[str, np.ndarray, np.ndarray]]]], l
                 axes.axhline(0, color=style.INK, lw=0.6, ls=":")
             for name, t, y in curves:
                 axes.plot(t, y, lw=0.9, label=name, **_look(name))
-            style.powers(axes, label, max(float(np.abs(y).max()) for *_, y in curves))
+            style.powers(axes, label, max(float(np.abs(y).max()) for *_, y in curves), unit)
             axes.set_xlabel("$t$ [s]")
             axes.margins(x=0)
             style.title(axes, heading)
@@ -110,7 +110,7 @@ def rivalry(study: Study) -> Picture:
                 error = run.energy - run.energy[0]
                 axes.axhline(0, color=style.INK, lw=0.6, ls=":")
                 axes.plot(*style.envelope(run.t, error), color=SHORT, lw=0.8, label=method)
-                style.powers(axes, "$H - H_0$", float(np.abs(error).max()))
+                style.powers(axes, "$H - H_0$", float(np.abs(error).max()), "J")
                 axes.margins(x=0)
                 style.title(axes, method if span == SPANS[0] else "", f"to {span:g} s")
         for axes in grid[-1]:
@@ -133,7 +133,7 @@ def slopes(study: Study) -> Picture:
                 )  # fmt: skip
             axes.minorticks_off()
             axes.set_xlabel("step [s]")
-            axes.set_ylabel("error of $q$" if k == 0 else "")
+            axes.set_ylabel("error of $q$ [m]" if k == 0 else "")
             axes.set_xticks(steps[::2], [f"{h:g}" for h in steps[::2]])
             style.title(axes, f"example {TITLES[name].partition(',')[0]}", f"t = {time:g} s")
             low, high = axes.get_ylim()

@@ -12,7 +12,8 @@ from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from taut.errors import UnknownName
+from taut.calls import public
+from taut.errors import word
 
 if TYPE_CHECKING:
     from taut.problems.base import Fact, Problem
@@ -53,6 +54,7 @@ def names() -> list[str]:
     return list(PROBLEMS)
 
 
+@public
 def sizes(name: str) -> dict[str, float]:
     """What a problem is built from and may be given other numbers of: links, points, windows.
 
@@ -66,12 +68,11 @@ def sizes(name: str) -> dict[str, float]:
 
 
 def _builder(name: str) -> Any:
-    if name not in PROBLEMS:
-        raise UnknownName("problem", name, PROBLEMS)
-    module, function = PROBLEMS[name].split(":")
+    module, function = PROBLEMS[word("problem", name, PROBLEMS)].split(":")
     return getattr(import_module(f"{__name__}.{module}"), function)
 
 
+@public
 def problem(name: str, **parameters: float) -> Problem:
     """The problem of this name.
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from taut.calls import public
 from taut.model.drawing import Drawing
 from taut.text import aligned, table
 
@@ -68,6 +69,7 @@ class Fact:
     raw: bool = False
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class Problem:
     """A model, a start, sensible settings, and known facts.

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from taut.errors import InputError, number
+from taut.calls import public
+from taut.errors import InputError, listed, number, text
 from taut.march.field_trajectory import FieldTrajectory
 from taut.march.trajectory import Trajectory
+from taut.progress import check_wish
 from taut.show import viewer
 from taut.show.film import FILMS, film
 from taut.show.report import scene_of, writable, written
@@ -21,6 +23,7 @@ PAGES = (".html", ".htm")
 HEIGHT = 520  # pixels of the frame in a notebook
 
 
+@public
 def animate(
     run: Trajectory | FieldTrajectory,
     path: str | Path | None = None,
@@ -67,7 +70,8 @@ def animate(
     """
     if path is not None:
         writable(path, (*PAGES, *FILMS))
-    made = Animation(_scene(run, span, options), speed, seconds, _rate(fps), title, _trail(trail))
+    heading = None if title is None else text("the title", title)
+    made = Animation(_scene(run, span, options), speed, seconds, _rate(fps), heading, _trail(trail))
     if path is not None:
         made.save(path, progress=progress)
     return made
@@ -89,7 +93,7 @@ def _scene(run: Trajectory | FieldTrajectory, span: Any, options: dict[str, Any]
 def _between(run: Any, span: Any) -> Any:
     """The part of a run between two times."""
     try:
-        first, last = (number("a time of the span", x) for x in span)
+        first, last = (number("a time of the span", x) for x in listed("the span", span))
     except (TypeError, ValueError) as error:
         raise InputError(
             "the span cannot be read", expected="(first time, last time)", received=repr(span)
@@ -200,6 +204,7 @@ class Animation:
     def save(self, path: str | Path, *, progress: Any = None) -> Path:
         """Write a page (.html) or a film (.mp4, .webm, .mov, .gif)."""
         file = writable(path, (*PAGES, *FILMS))
+        check_wish(progress)
         if file.suffix.lower() in PAGES:
             return written(self.html(), file)
         return film(

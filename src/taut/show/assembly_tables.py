@@ -14,7 +14,7 @@ from taut.model.controls import Control, is_control
 from taut.model.mechanism import Mechanism
 from taut.model.mechanism.joints import Joint
 from taut.model.mechanism.parts import Part
-from taut.model.mechanism.shapes import GROUND, NUMBER, POINT
+from taut.model.mechanism.shapes import GROUND, POINT
 from taut.show.page import Page
 from taut.text import counted
 
@@ -68,7 +68,7 @@ def _parts(mechanism: Mechanism, run: Trajectory) -> tuple[list[str], list[list[
     head = ["part", "kind", "mass", "moments of inertia", "at", "turned (w, x, y, z)", "velocity",
             "angular velocity"]  # fmt: skip
     rows = [_part(run, x) for x in mechanism.parts.values()
-            if x.shape is not NUMBER and "beam" not in x.looks]  # fmt: skip
+            if "beam" not in x.looks]  # fmt: skip
     for beam in mechanism.beams.values():
         nodes = [PartView(run, node) for node in beam.nodes]
         mass = sum(node.part.mass for node in nodes)
@@ -115,7 +115,7 @@ def _joint(mechanism: Mechanism, joint: Joint, extra: int) -> list[str]:
     elif axes and np.array_equal(axes[0], axes[1]):
         axes = axes[:1]
     axis = (" and " if joint.kind == "universal" else " – ").join(map(_vector, axes))
-    own = joint.counter is not None or f"s_{joint.name}" in mechanism.parts
+    own = joint.counter is not None or f"s_{joint.name}" in mechanism.counters
     redundant = "" if not extra else f"redundant ({extra} of {len(joint.rows)})"
     return [
         joint.name,

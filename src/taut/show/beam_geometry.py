@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from taut.errors import InputError
+from taut.errors import InputError, number
 from taut.fields import Beams
 from taut.fields.mesh import Mesh
 from taut.march.field_trajectory import FieldTrajectory
@@ -23,9 +23,11 @@ def mesh_of(run: FieldTrajectory) -> Mesh:
 
 def check_factor(magnify: Any) -> None:
     """Whether displacements can be drawn so many times as large."""
-    if magnify != "auto" and (not isinstance(magnify, float | int) or not 0 < magnify < np.inf):
+    if isinstance(magnify, str) and magnify == "auto":
+        return
+    if not number("magnify", magnify, '"auto" or a positive number') > 0:
         raise InputError(
-            "magnify is no factor", expected='"auto" or a positive number', received=repr(magnify)
+            "magnify is no factor", expected='"auto" or a positive number', received=magnify
         )
 
 

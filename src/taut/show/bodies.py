@@ -12,7 +12,7 @@ from taut.march.trajectory import Trajectory
 from taut.model.mechanism import Mechanism
 from taut.model.mechanism.forces import Acting
 from taut.model.mechanism.parts import Part
-from taut.model.mechanism.shapes import GROUND, NUMBER, POINT, ROD
+from taut.model.mechanism.shapes import GROUND, POINT, ROD
 from taut.show import style
 from taut.show.body_shapes import (
     HOLDING,
@@ -25,12 +25,13 @@ from taut.show.body_shapes import (
 )
 from taut.show.flexible import beams_of
 from taut.show.frames import part_of, rows_shown
+from taut.show.geometry import linked, trails_of
 from taut.show.inks import inks_of, legend_of
 from taut.show.scene import Item, Scene, box_of
 from taut.show.view import members as members_of
 
 TURNS = 32767  # whole numbers per unit of a quaternion
-LABELS, TRAILS = 12, 4
+LABELS = 12
 
 
 def scene_of(run: Trajectory, members: Any) -> Scene:
@@ -56,7 +57,7 @@ def _member(
     mechanism: Mechanism, shapes: list[list[Drawn]], run: Trajectory, member: int | None
 ) -> list[Item]:
     """All that is seen of one trajectory."""
-    moving = [x for x in mechanism.parts.values() if x.shape is not NUMBER and not _node(x)]
+    moving = [x for x in mechanism.parts.values() if not _node(x)]
     points = [part for part in moving if part.shape is POINT]
     solids = [part for part in moving if part.shape is not POINT]
     named = len(moving) <= LABELS and member is None
@@ -87,7 +88,7 @@ def _member(
     used = len(set(inks.values()))
     inks |= {part.name: used + k if member is None else member for k, part in enumerate(tips)}
     trailing = [*moving, *tips]
-    trailing = trailing if len(trailing) <= TRAILS else trailing[-1:]
+    trailing = [trailing[k] for k in trails_of(len(trailing), linked(run.system))]
     places = np.stack([PartView(run, x).position for x in trailing], axis=1)
     numbers = [inks[part.name] for part in trailing]
     data = {"places": places, "points": list(range(len(trailing))), "inks": numbers}

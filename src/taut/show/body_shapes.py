@@ -91,7 +91,7 @@ def all_shapes(mechanism: Mechanism, solids: list[Part]) -> list[list[Drawn]]:
     """All that each of some bodies is drawn as, beside the other parts at the start."""
     found = [shapes_of(part) for part in solids]
     reaches = {x.name: max(s.reach for s in own) for x, own in zip(solids, found, strict=True)}
-    others = [x for x in mechanism.parts.values() if x.shape.size >= 3 and "beam" not in x.looks]
+    others = [x for x in mechanism.parts.values() if "beam" not in x.looks]
     places = np.array([x.position for x in others])
     sizes = np.array([reaches.get(x.name, 0.0) for x in others])
     held: dict[str, list[np.ndarray]] = {}

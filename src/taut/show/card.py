@@ -8,22 +8,23 @@ from __future__ import annotations
 
 import numpy as np
 
+from taut.calls import public
 from taut.diagnose.certificate import EPS, _energy_drift
 from taut.diagnose.drift import Drift
 from taut.march.field_trajectory import FieldTrajectory
 from taut.march.loop import BOOKS, HEAD
 from taut.march.trajectory import Trajectory
-from taut.show.geometry import Point, down_of, points_of
+from taut.show.geometry import Point, down_of, linked, points_of, trails_of
 from taut.sketch import Box, beside, flattened, sketch
 from taut.text import counted, table
 
 MANY = 64  # trajectories up to which the books of all are looked at
-PATHS = 4  # points whose paths are drawn; the last one of more
 SERIES = 3  # coordinates that are drawn against time
 SHAPES = 8  # of beams and fields
 LARGE = 60  # coordinates up to which it is looked for what points down
 
 
+@public
 def card(run: Trajectory) -> str:
     """A run of a system as HTML."""
     rows = [
@@ -43,6 +44,7 @@ def card(run: Trajectory) -> str:
     return beside(_facts(rows), sketch(boxes, "where the run went, and its energy error"))
 
 
+@public
 def field_card(run: FieldTrajectory) -> str:
     """A run of a field or of beams as HTML."""
     book = dict(zip(BOOKS, run.books, strict=False))
@@ -108,7 +110,7 @@ def _paths(run: Trajectory) -> Box:
         names = [str(x) for x in run.system.coordinates[:SERIES]]
         curves = [np.column_stack([one.t, one.q[:, i]]) for i in range(len(names))]
         return Box(curves, ", ".join(names) + " over t", note)
-    shown = places if len(places) <= PATHS else places[-1:]
+    shown = [places[k] for k in trails_of(len(places), linked(run.system))]
     paths = [one.q[:, list(p.columns)] for p in shown]
     if paths[0].shape[1] == 3:
         return Box([*flattened(np.array(paths))], "path", note, equal=True)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from taut.calls import public
 from taut.errors import InputError, UnknownName
 from taut.march.field_trajectory import FieldTrajectory
 from taut.march.trajectory import Trajectory
@@ -20,6 +21,7 @@ SAME = 1e-6  # of a step: times that are one time
 Run = Trajectory | FieldTrajectory
 
 
+@public
 def compare(
     runs: Sequence[Run] | Mapping[str, Run], *, reference: Run | str | Callable | None = None
 ) -> Comparison:
@@ -81,6 +83,7 @@ def compare(
     return Comparison(named, reference)
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class Comparison(Sheet):
     """Several runs side by side.
@@ -289,6 +292,8 @@ def main_lines(run: Run) -> dict[str, str]:
     found = {"method": short, "steps": f"{c.steps} × {run.step:g}"}
     if isinstance(run, FieldTrajectory):
         return found | _energy_lines(c, not c.gross_work) | _momentum_lines(c)
+    if c.steps_least < c.steps:  # of a batch that failed or was interrupted
+        found["steps"] = f"{c.steps_least} … {found['steps']}"
     if run.system.c:
         found |= {"max |g|": f"{c.max_g:.1e}", "max |G q̇|": f"{c.max_hidden:.1e}"}
     if run.system.first_order:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from taut.errors import text
 from taut.march.field_trajectory import FieldTrajectory
 from taut.march.trajectory import Trajectory
 from taut.show import style
@@ -34,6 +35,7 @@ SHORT = {
 
 def figure_of(comparison: Comparison, title: str | None) -> style.Picture:
     """Panels in a row, the table under them with a sample of each run's line."""
+    heading = None if title is None else text("the title", title)
     many = len(comparison.runs)
     looks = {label: _look(k, many, label) for k, label in enumerate(comparison.runs)}
     panels = [draw for draw in (_kept, _residuals, _distances) if draw(None, comparison, looks)]
@@ -48,8 +50,8 @@ def figure_of(comparison: Comparison, title: str | None) -> style.Picture:
             over_time(axes, max(comparison.runs.values(), key=lambda run: run.t[-1]))
             axes.xaxis.set_major_locator(style.ticks(5))
         _draw_table(figure.add_subplot(grid[1]), comparison, looks)
-        if title:
-            figure.suptitle(title, x=0.01, ha="left", fontsize=8, color=style.FAINT)
+        if heading:
+            figure.suptitle(heading, x=0.01, ha="left", fontsize=8, color=style.FAINT)
     return figure
 
 

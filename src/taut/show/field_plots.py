@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from taut.calls import public
 from taut.diagnose.field_certificate import alone
-from taut.errors import InputError
+from taut.errors import InputError, text
 from taut.march.field_trajectory import FieldTrajectory
 from taut.show import field_curves as curves
 from taut.show.beam_geometry import check_factor
@@ -58,6 +59,7 @@ PANELS = {
 }
 
 
+@public
 def plot(
     run: FieldTrajectory,
     *panels: str,
@@ -72,6 +74,7 @@ def plot(
     """Draw a run of a field or of beams; see `taut.FieldTrajectory.plot`."""
     count("shapes", shapes, 2)
     count("points", points, 10)
+    title = None if title is None else text("the title", title)
     _check(down, magnify)
     drawn = None if run.mesh is None else Drawn(run, shapes, magnify)
     view = FieldView(run, drawn, down, of, points)
@@ -98,7 +101,7 @@ def _curves_of(axes: Any) -> bool:
 
 
 def _check(down: Any, magnify: Any) -> None:
-    if down not in (None, "auto", "x", "y", "z"):
+    if down is not None and not (isinstance(down, str) and down in ("auto", "x", "y", "z")):
         raise InputError(
             "down is not an axis", expected="one of x, y, z, auto, None", received=repr(down)
         )

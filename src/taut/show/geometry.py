@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -12,11 +12,14 @@ import numpy as np
 import sympy as sp
 
 from taut.model.drawing import Drawing
+from taut.model.mechanism.forces import Acting
 from taut.model.mechanism.shapes import GROUND, POINT
 from taut.model.symbols import t
 from taut.model.system import System
 from taut.model.terms import Term
 
+FEW = 4  # points that are joined and whose paths are told apart
+CROWD = 100  # points whose paths are lines and not a cloud
 _AXIS = re.compile(r"([xyz])_?(\w*)")
 
 
@@ -58,7 +61,7 @@ def points_of(system: System) -> list[Point]:
     Of a mechanism the centres of its parts; nodes of beams where there is nothing else.
     """
     if system.mechanism is not None:
-        parts = [x for x in system.mechanism.parts.values() if x.shape.size >= 3]
+        parts = list(system.mechanism.parts.values())
         solid = [x for x in parts if "beam" not in x.looks] or parts
         return [Point(x.name, (x.first, x.first + 1, x.first + 2)) for x in solid]
     named: dict[str, dict[str, int]] = {}
@@ -214,3 +217,30 @@ def _square(expression: sp.Expr, symbols: list[sp.Symbol]) -> tuple[np.ndarray, 
         elif len(at) == 1:
             linear[at[0]] = -ratio / 2
     return matrix, linear
+
+
+def linked(system: System) -> bool:
+    """Whether rods, joints or springs hold points that move to each other."""
+    mechanism = system.mechanism
+    if mechanism is None:
+        drawing = drawing_of(system)
+        rods = drawing.links if drawing is not None else ()
+        places = drawing.points.items() if drawing is not None else ()
+        moving = {name for name, place in places if _free(place) & {*system.coordinates}}
+        return any(x.start in moving and x.end in moving for x in rods)
+    acting = (x for x in mechanism.forces.values() if isinstance(x, Acting))
+    drawn = [x.measure for x in acting if x.ends is not None]
+    return any(x.a.shape.size and x.b.shape.size for x in (*mechanism.joints.values(), *drawn))
+
+
+def _free(place: Iterable[Any]) -> set[Any]:
+    return set().union(*(e.free_symbols for e in place))
+
+
+def trails_of(many: int, joined: bool) -> list[int]:
+    """Numbers of the points whose paths are drawn: of many that are joined the last one alone.
+
+    A chain is told by its shape; what moves by itself, by its path.
+    """
+    whole = many <= FEW or (not joined and many <= CROWD)
+    return list(range(many)) if whole else [many - 1]

@@ -70,7 +70,7 @@ def _of_mechanism(one: Trajectory) -> str:
     if joints:
         more = ", …" if len(joints) > FEW else ""
         return _listed(*zip(*joints[:FEW], strict=True)) + more
-    moving = [x for x in mechanism.parts.values() if x.shape.size >= 3]
+    moving = list(mechanism.parts.values())
     places = [(x.name, PartView(one, x).position[0]) for x in moving[:FEW]]
     more = ", …" if len(moving) > FEW else ""
     return ", ".join(f"{name} at ({', '.join(map(_number, at))})" for name, at in places) + more

@@ -15,13 +15,12 @@ from taut.show import bodies, style
 from taut.show.curves import law_changes
 from taut.show.errors import all_steps, blocks, drift_line
 from taut.show.frames import part_of, rows_shown, shown_of
-from taut.show.geometry import down_of, drawing_of, points_of
+from taut.show.geometry import down_of, drawing_of, linked, points_of, trails_of
 from taut.show.joint_forces import PEAK, USUAL, efforts_in, held_in, motions_in
 from taut.show.scene import Chooser, Item, Panel, Scene, box_of
 from taut.show.view import members as members_of
 
 MEMBERS = 6  # trajectories of a batch that are drawn
-TRAILS = 4  # points that leave a trail by themselves
 LABELS = 12  # points whose names are written
 CURVES = 6  # in one panel
 JOINTS = 40  # that a reader can choose from
@@ -87,7 +86,7 @@ def _member(drawing: Drawing, run: Trajectory, member: int | None) -> list[Item]
     trails = drawing.trails
     if trails is None:
         free = [name for name, moves in zip(index, moving, strict=True) if moves]
-        trails = free if len(free) <= TRAILS else free[-1:]
+        trails = [free[k] for k in trails_of(len(free), linked(run.system))]
     if trails:
         items.append(Item("trails", {"points": [index[n] for n in trails], "member": member}))
     return items

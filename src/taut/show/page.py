@@ -16,9 +16,18 @@ from taut.show.style import Picture
 from taut.text import Sheet
 
 _BELOW = re.compile(r"(?<=\w)_(?:\{([^}]*)\}|(\w)\b)")
-GOOD = ("round-off", "no drift", "symplectic", "met", "stable", "conserved", "reversible")
+GOOD = (
+    "round-off",
+    "no drift",
+    "symplectic",
+    "met",
+    "stable",
+    "conserved",
+    "reversible",
+    "resolved",
+)
 OPEN = ("not kept exactly", "not asked", "not checked")
-BAD = ("drifts", "not ", "lost", "missed", "beyond", "some corrections")
+BAD = ("drifts", "not ", "lost", "missed", "beyond", "some corrections", "unresolved", "passed")
 TITLE = 90  # letters
 COLUMNS = 4  # of words: with more a table does not fit on a narrow screen
 SENTENCE = 40  # characters from which on a cell is more than a number or a name

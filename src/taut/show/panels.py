@@ -15,7 +15,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from taut.errors import InputError, UnknownName
+from taut.errors import InputError, UnknownName, whole
 from taut.show import style
 
 FLAT, SQUARE, WIDE = "flat", "square", "wide"
@@ -97,12 +97,12 @@ def present(known: Mapping[str, Panel], names: Sequence[str], view: Any) -> list
     return [tile for panel in there for tile in panel.tiles(view)]
 
 
+LARGEST = 1 << 53  # whole numbers that floats hold
+
+
 def count(name: str, value: Any, least: int) -> None:
     """Whether an option is a whole number and large enough."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InputError(
-            f"{name} is too small", expected=f"a whole number, {name} ≥ {least}", received=value
-        )
+    whole(name, value, least, LARGEST)
 
 
 def into(axes: Any, tiles: list[Tile]) -> Any:

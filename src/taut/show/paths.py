@@ -18,7 +18,7 @@ from taut.model.drawing import Drawing
 from taut.show import style
 from taut.show.bodies import links_at
 from taut.show.frames import part_of
-from taut.show.geometry import down_of, drawing_of, points_of
+from taut.show.geometry import FEW, down_of, drawing_of, linked, points_of, trails_of
 from taut.show.motion import curve_places, places_of
 from taut.show.view import View, thinned
 from taut.show.words import plain, symbol
@@ -28,7 +28,6 @@ LOOKS: dict[str, Any] = {"rod": "-", "spring": (0, (1.5, 1)), "line": (0, (4, 2)
 RESTS = 1e-9  # of the picture: what moves less is at rest, but for rounding
 CLOSE = 0.02  # of the picture: points that are not farther from each other share a label
 SHAPES = 5  # of a beam of a mechanism, from the first to the last
-PATHS = 4  # points whose paths are drawn; a longer chain is shown by its shape
 
 
 @dataclass(frozen=True)
@@ -108,7 +107,7 @@ def traced(run: Trajectory) -> Traced | None:
     return Traced(
         names,
         [places[:, k] for k in moving],
-        _trails(drawing, names),
+        _trails(drawing, names, linked(run.system)),
         _links(drawing, places[row], run, row),
         [curve_places(c, run)[0, :, : drawing.dimension] for c in drawing.curves],
         _beams(run, row),
@@ -138,11 +137,11 @@ def _beams(run: Trajectory, row: int) -> list[np.ndarray]:
     return [BeamView(few, beam).positions for beam in run.system.mechanism.beams.values()]
 
 
-def _trails(drawing: Drawing, names: list[str]) -> list[int]:
-    """Points whose path is drawn: those wished, all if they are few, the last one of many."""
+def _trails(drawing: Drawing, names: list[str], joined: bool) -> list[int]:
+    """Points whose path is drawn: those wished, or those that tell most."""
     if drawing.trails is not None:
         return [names.index(name) for name in drawing.trails if name in names]
-    return list(range(len(names))) if len(names) <= PATHS else [len(names) - 1]
+    return trails_of(len(names), joined)
 
 
 def _labels(drawing: Drawing, moving: list[int]) -> list[str]:
@@ -250,7 +249,7 @@ def _draw_shape(axes: Any, one: Traced, box: np.ndarray, light: bool) -> None:
         *at.T, "o", color=style.INK, ms=3.5 if len(at) <= 10 else 1.2, mew=0, zorder=4,
         label="_points", alpha=0.6 if light else 1.0, ls="none",
     )  # fmt: skip
-    if not light and 1 < len(at) <= PATHS:
+    if not light and 1 < len(at) <= FEW:
         for position, names in _named(one.names, at, CLOSE * np.ptp(box, axis=0).max()):
             axes.text(
                 *position, f"  {plain(names)}", fontsize=7, zorder=5, va="center",

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from matplotlib.lines import Line2D
 
-from taut.errors import InputError
+from taut.calls import public
+from taut.errors import InputError, text
 from taut.march.trajectory import Trajectory
 from taut.show import curves, paths, portraits, style
 from taut.show.frames import part_of, shown_of
@@ -36,6 +37,7 @@ SOME = 100  # states that tell what there is to see
 OVERVIEW = ("controls", "energy", "balance", "laws", "constraints", "multipliers")
 
 
+@public
 def plot(
     run: Trajectory,
     *panels: str,
@@ -49,6 +51,7 @@ def plot(
 ) -> Any:
     """Draw a run; see `taut.Trajectory.plot`."""
     count("points", points, 10)
+    title = None if title is None else text("the title", title)
     _check(panels, down, of, when)
     runs, numbers, which = chosen(run, members)
     ends = [max(shown_of(one), 1) for one in runs]
@@ -60,7 +63,7 @@ def plot(
     tiles = named(PANELS, panels, view) if panels else _overview(view)
     if axes is not None:
         return into(axes, tiles)
-    words = (run.method.label, f"step {run.step:g}", which, run.ended_early, cut)
+    words = (run.method.label, f"step {run.step:g}", which, cut, run.ended_early)
     heading = plain(", ".join(filter(None, words)), LONGEST) if title is None else title
     figure = figure_of(tiles, heading)
     if len(runs) > 1:
@@ -81,7 +84,7 @@ def _tell_apart(figure: Any, numbers: list[int]) -> None:
 
 
 def _check(panels: tuple[str, ...], down: Any, of: Any, when: Any) -> None:
-    if down not in (None, "auto", "x", "y", "z"):
+    if down is not None and not (isinstance(down, str) and down in ("auto", "x", "y", "z")):
         raise InputError(
             "down is not an axis", expected="one of x, y, z, auto, None", received=repr(down)
         )

@@ -8,7 +8,8 @@ from errno import EACCES, EISDIR
 from pathlib import Path
 from typing import Any
 
-from taut.errors import FileError, InputError
+from taut.calls import public
+from taut.errors import FileError, InputError, place, text as as_text
 from taut.fields import Beams, Field
 from taut.fields.shown import beam_rows
 from taut.march.field_trajectory import FieldTrajectory
@@ -29,6 +30,7 @@ EVENTS = 200  # that are listed one by one
 STARTS = 40  # coordinates whose start is printed
 
 
+@public
 def report(run: Run, path: str | Path, *, title: str | None = None, members: Any = MEMBERS) -> Path:
     """Write a page with the certificate, an animation, curves against time and the model.
 
@@ -80,7 +82,8 @@ def collected(runs: Mapping[str, Run], path: str | Path, *, title: str, subtitle
 
 def page_of(run: Run, title: str | None = None, members: Any = MEMBERS) -> Page:
     """The page, not yet written."""
-    page = Page(title or _title(run), _subtitle(run), warning=_warning(run))
+    heading = _title(run) if title is None else as_text("the title", title)
+    page = Page(heading or _title(run), _subtitle(run), warning=_warning(run))
     scene, panels, notes = seen(run, members)
     page.heading("Certificate", "certificate")
     page.certificate(run.certificate)
@@ -263,7 +266,7 @@ def _model(page: Page, run: Run) -> None:
 
 def writable(path: str | Path, endings: tuple[str, ...]) -> Path:
     """The path of a file that can be written, found out before anything is computed."""
-    file = Path(path)
+    file = place(path)
     if file.suffix.lower() not in endings:
         raise InputError(
             f"{file.name!r} has another ending",

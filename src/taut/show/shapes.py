@@ -72,9 +72,8 @@ def draw_shapes(axes: Any, drawn: Drawn, down: str | None = "auto") -> None:
     if down is not None and "xyz".index(down) in columns:
         upside = "xyz"[columns.index("xyz".index(down))]
         getattr(axes, f"invert_{upside}axis")()
-    if len(columns) == 3:  # Matplotlib puts this name anywhere
-        top = axes.text(*(getattr(axes, f"get_{x}lim")()[1] for x in "xyz"), "$z$\n", ha="center")
-        top.set_in_layout(False)
+    if len(columns) == 3:
+        style.above(axes, "$z$")
     bar = axes.figure.colorbar(
         ScalarMappable(norm, TIME), ax=axes, location="bottom", shrink=0.7,
         aspect=70 if drawn.wide else 40,

@@ -314,6 +314,14 @@ def clear_corner(axes: Any, letter: str, many: int) -> None:
     getattr(axes, f"{letter}axis").set_major_locator(FixedLocator(kept.tolist()))
 
 
+def above(axes: Any, label: str) -> None:
+    """Name the z axis at its upper end: where Matplotlib puts it, it lies on the numbers."""
+    axes.set_zlabel("")
+    corner = (getattr(axes, f"get_{k}lim")()[1] for k in "xyz")
+    top = axes.text(*corner, f"{label}\n", ha="center")
+    top.set_in_layout(False)
+
+
 def space(axes: Any) -> None:
     """Three-dimensional axes with white walls and a pale grid."""
     for axis, letter in zip((axes.xaxis, axes.yaxis, axes.zaxis), "xyz", strict=True):

@@ -77,7 +77,8 @@ def chosen_members(run: Trajectory, members: Any) -> list[int]:
         How many, evenly spaced, or which.
     """
     batch = run.batch or 1
-    if isinstance(members, Sequence | np.ndarray) and not isinstance(members, str):
+    several = isinstance(members, np.ndarray) and members.ndim > 0
+    if several or (isinstance(members, Sequence) and not isinstance(members, str)):
         whole = [isinstance(i, int | np.integer) and not isinstance(i, bool) for i in members]
         if not whole or not all(whole) or not all(-batch <= i < batch for i in members):
             raise InputError(

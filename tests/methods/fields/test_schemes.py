@@ -125,9 +125,9 @@ def test_the_printed_configuration_moves_with_the_old_velocity(rng):
     )
     for k in range(len(run) - 1):
         assert np.abs(moved(run, k, velocity(run, run.momentum[k]))).max() < 1e-14
-    assert run.certificate.compatibility > 5e-3  # and drifts away from the strain
+    assert run.certificate.compatibility > 5e-2  # and drifts away from the strain
     usual = taut.simulate(beam, **start, duration=0.1, method="poisson")
-    assert usual.certificate.compatibility < 1e-3
+    assert usual.certificate.compatibility < 1e-2
 
 
 def test_the_staggered_start_is_the_same_scheme_half_a_step_earlier(rng):
@@ -220,13 +220,15 @@ def test_loads_and_gravity_act_at_the_time_of_the_strain(rng):
     beam.load(at="all", force=(s * t, 0, 1), moment=(0, 0, 0.1 * s))
     run = taut.simulate(beam, **start, duration=0.1, t0=0.3, method=Poisson(start="printed"))
     mu, mesh = run.momentum, run.mesh
+    none, gap = np.zeros(9), np.diff(mesh.s)
+    reach = np.zeros(9)  # ∫ N_j s ds: an edge gives each end what its lever says
+    reach[:-1] += gap * (2 * mesh.s[:-1] + mesh.s[1:]) / 6
+    reach[1:] += gap * (mesh.s[:-1] + 2 * mesh.s[1:]) / 6
     for k in range(len(run) - 1):
         now, frames = run.t[k], run.frames[k]
         dead = np.zeros((9, 6))
         dead[-1] += [0.1, 0, now, 1, 2 * now, 0]
-        dead += mesh.weight[:, None] * np.stack(
-            [0 * mesh.s, 0 * mesh.s, 0.1 * mesh.s, mesh.s * now, 0 * mesh.s, 1 + 0 * mesh.s], axis=1
-        )
+        dead += np.stack([none, none, 0.1 * reach, reach * now, none, mesh.weight], axis=1)
         local = np.einsum("nji,npj->npi", frames, dead.reshape(9, 2, 3)).reshape(9, 6)
         local[4] += [0, 0, 0, 0, 1, now]
         fall = np.zeros((9, 6))

@@ -67,7 +67,7 @@ def test_loads_of_a_beam_act_on_its_nodes():
     beam.load(at="tip", moment=(0, 4, 0))
     m.beam("blade", beam)
     pulls = [float(x.given[2]) for x in m.forces.values() if not x.torque]
-    assert pulls == pytest.approx([0.25, 0.5, 0.75, 0.5])  # s · cell, but for s = 0
+    assert pulls == pytest.approx([1 / 24, 0.25, 0.5, 0.75, 11 / 24])  # ∫ N s ds
     assert [tuple(map(float, x.given)) for x in m.forces.values() if x.torque] == [(0, 4, 0)]
 
 
@@ -81,6 +81,12 @@ def coupled():
     return found
 
 
+def in_micrometres():
+    """Lengths in them: what couples is small beside the mass, and not a bit less wrong."""
+    units = np.array([1e-12, 1e-12, 1e-12, 1, 1, 1])
+    return units[:, None] * coupled() * units
+
+
 @pytest.mark.parametrize(
     ("given", "says"),
     [
@@ -89,10 +95,11 @@ def coupled():
         ({"gravity": (0, 0, -9)}, "gravity of its own"),
         ({"inertia": anisotropic(), "stiffness": np.ones(6)}, "depends on the direction"),
         ({"inertia": coupled(), "stiffness": np.ones(6)}, "no centre of mass"),
+        ({"inertia": in_micrometres(), "stiffness": np.ones(6)}, "no centre of mass"),
         ({"inertia": (1, 3, 1, 1, 1, 1), "stiffness": np.ones(6)}, "not that of a body"),
         ({"inertia": (1, 1e-13, 1, 1, 1, 1), "stiffness": np.ones(6)}, "against twisting"),
         ({"velocity": (1, 2)}, "velocity of blade cannot be read"),
-        ({"lenght": 2}, "cannot be made"),
+        ({"lenght": 2}, "did you mean length"),
     ],
 )
 def test_what_is_no_part(given, says):

@@ -247,7 +247,7 @@ class TestRefused:
         m.rod("bar", m.ground, a)
         with pytest.raises(taut.ModelError, match="already"):
             m.rod("bar", m.ground, a)
-        with pytest.raises(taut.UnknownName, match="part"):
+        with pytest.raises(taut.ModelError, match="no part is called 'b'"):
             m.rod("b", "a")
         with pytest.raises(taut.UnknownName):
             m["c"]

@@ -311,3 +311,132 @@ class TestDrives:
             m.drive(rail, slide=sp.Symbol("x"))
         with pytest.raises(taut.ModelError, match="ground does not move"):
             m.move(m.ground, (0, 0, 0))
+
+
+# ---- counters ----------------------------------------------------------------------------------
+
+
+def counted():
+    m = taut.Mechanism(gravity=(0, 0, -9.81))
+    arm = {"mass": 1, "inertia": (0.1, 0.1, 0.02), "at": (0, 0, -0.5)}
+    m.body("arm", **arm, velocity=(-1, 0, 0), angular_velocity=(0, 2, 0))
+    m.point("bead", mass=1, at=(1, 0, 0))
+    m.revolute("hinge", m.ground, "arm", at=(0, 0, 0), axis=(0, 1, 0))
+    m.angle("hinge")
+    s = sp.Symbol("s")
+    m.on_curve("bead", ((sp.cos(s), sp.sin(s), s), s), name="helix")
+    m.point("last", mass=1, at=(3, 0, 0))
+    return m
+
+
+class TestCounters:
+    """Coordinates that count an angle, or say where on a curve, are no parts."""
+
+    def test_parts_are_what_has_a_place(self):
+        m = counted()
+        run = taut.simulate(m, duration=0.1, step=0.01, laws=None)
+        assert list(m.parts) == ["arm", "bead", "last"]
+        for name in m.parts:
+            assert run[name].position.shape == (11, 3)
+            assert np.all(run[name].kinetic_energy >= 0)
+            assert np.isfinite(run[name].angular_momentum).all()
+        assert list(m.counters) == ["angle_hinge", "s_helix"]
+        assert [x.name for x in m.carriers] == ["arm", "bead", "angle_hinge", "s_helix", "last"]
+        assert repr(m["angle_hinge"]) == "<coordinate 'angle_hinge' of joint hinge>"
+        assert m.assemble().groups == (("ground", "arm", "bead"), ("last",))
+        assert list(m.assemble().moved) == list(m.parts)
+
+    def test_a_counter_has_a_value_and_a_rate(self):
+        m = counted()
+        run = taut.simulate(m, duration=0.1, step=0.01, laws=None)
+        np.testing.assert_array_equal(run["angle_hinge"].value, run["hinge"].angle)
+        np.testing.assert_array_equal(run["angle_hinge"].rate, run["hinge"].rate)
+        np.testing.assert_allclose(run["s_helix"].value, run["bead"].position[:, 2], atol=1e-14)
+        with pytest.raises(taut.UnknownName, match="attribute of angle_hinge called 'rotation'"):
+            print(run["angle_hinge"].rotation)
+        assert m.assemble()["s_helix"].rate == 0.0
+        assert m.symbols("s_helix") == sp.symbols("s_helix s_helix_dot", real=True)
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            lambda m: m.force("angle_hinge", (1, 0, 0)),
+            lambda m: m.spherical("last", "angle_hinge", at=(0, 0, 0)),
+            lambda m: m.spherical("last", m["s_helix"], at=(0, 0, 0)),
+            lambda m: m.frame("tool", "angle_hinge", at=(0, 0, 0)),
+            lambda m: m.look("s_helix", "ball", size=1),
+        ],
+    )
+    def test_nothing_acts_on_a_counter(self, call):
+        with pytest.raises(
+            taut.ModelError, match=r"is a coordinate of joint (hinge|helix), and no"
+        ):
+            call(counted())
+
+    def test_nothing_else_is_called_so(self):
+        with pytest.raises(taut.ModelError, match="there is a 'angle_hinge'"):
+            counted().point("angle_hinge", mass=1, at=(0, 0, 0))
+
+
+# ---- given motions, and none -------------------------------------------------------------------
+
+
+def planar_arm():
+    """Two links about −y: x forward, z up."""
+    m = taut.Mechanism(gravity=(0, 0, -9.81))
+    m.body("upper", mass=2.0, inertia=(0.02, 0.11, 0.11), at=(0.35, 0, 0))
+    m.body("lower", mass=1.0, inertia=(0.01, 0.04, 0.04), at=(1.05, 0, 0))
+    m.revolute("shoulder", m.ground, "upper", at=(0, 0, 0), axis=(0, -1, 0))
+    m.revolute("elbow", "upper", "lower", at=(0.8, 0, 0), axis=(0, -1, 0))
+    return m
+
+
+class TestDriven:
+    @pytest.mark.parametrize("method", ["rattle", "gauss-lobatto-4"])
+    def test_torques_of_drives_are_those_of_inverse_dynamics(self, method):
+        """τ = M(q) q̈ + C(q, q̇) + ∂V/∂q of two links, by hand (Craig, Introduction to Robotics)."""
+        given = sp.sin(2 * taut.t) / 2, sp.sin(3 * taut.t) / 3
+        m = planar_arm()
+        for name, motion in zip(("shoulder", "elbow"), given, strict=True):
+            m.drive(name, angle=motion, name=f"{name} drive")
+        run = taut.simulate(m, duration=1, step=0.01, project=True, laws=None, method=method)
+        (q1, w1, a1), (q2, w2, a2) = (
+            [sp.lambdify(taut.t, e.diff(taut.t, k), "numpy")(run.t) for k in range(3)]
+            for e in given
+        )
+        cross = 1.0 * 0.8 * 0.25
+        whole = 0.11 + 0.04 + 2.0 * 0.35**2 + 1.0 * (0.8**2 + 0.25**2) + 2 * cross * np.cos(q2)
+        part, small = 0.04 + 0.25**2 + cross * np.cos(q2), 0.04 + 0.25**2
+        bend = cross * np.sin(q2)
+        tip = 9.81 * 0.25 * np.cos(q1 + q2)
+        first = whole * a1 + part * a2 - bend * (2 * w1 * w2 + w2**2) + tip
+        first += 9.81 * (2.0 * 0.35 + 0.8) * np.cos(q1)
+        second = part * a1 + small * a2 + bend * w1**2 + tip
+        assert np.abs(-run["shoulder drive"].torque[:, 1] - first).max() < 1e-11
+        assert np.abs(-run["elbow drive"].torque[:, 1] - second).max() < 1e-11
+        assert np.abs(first).max() > 10
+
+    def test_poses_follow_from_where_a_tool_is_to_be(self):
+        m = planar_arm()
+        target = np.array([0.7, 0.0, 0.5])
+        m.move("lower", tuple(target), at=(1.4, 0, 0), name="tool")
+        rough = planar_arm()
+        rough.drive("elbow", angle=-0.5)
+        begun = rough.assemble()
+        found = m.assemble(begun.q, begun.v)
+        a, b = found["shoulder"].angle, found["elbow"].angle
+        tool = (0.8 * np.cos(a) + 0.6 * np.cos(a + b), 0, 0.8 * np.sin(a) + 0.6 * np.sin(a + b))
+        np.testing.assert_allclose(tool, target, atol=1e-13)
+        assert found.freedom == 0
+
+    def test_no_freedom_is_said(self):
+        held, led = planar_arm(), planar_arm()
+        held.fixed("weld", "upper", "lower", at=(0.8, 0, 0))
+        held.fixed("clamp", "ground", "upper", at=(0, 0, 0))
+        led.drive("shoulder", angle=taut.t)
+        led.drive("elbow", angle=taut.t)
+        assert ("freedom", "none: joints hold all parts where they are") in held.assemble().rows()
+        assert ("freedom", "none: all parts move as joints are told to") in led.assemble().rows()
+        assert "none: joints hold" in str(held.equilibrium())
+        assert str(held.modes()).startswith("Modes of a mechanism: none, since no freedom is left")
+        assert "freedom  " not in str(planar_arm().assemble())

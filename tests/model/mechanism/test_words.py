@@ -9,10 +9,10 @@ import pytest
 import sympy as sp
 
 import taut
+from taut.calls import CALLED
 from taut.errors import ELSEWHERE
 from taut.files.schema import VERBS
 from taut.model.mechanism.named import MEANT
-from taut.model.mechanism.record import CALLED
 
 BAR = {"mass": 1.0, "inertia": (0.1, 0.1, 0.02)}
 
@@ -28,7 +28,7 @@ def made():
 
 def verbs():
     found = inspect.getmembers(taut.Mechanism, inspect.isfunction)
-    return [name for name, x in found if hasattr(x, "__wrapped__")]
+    return [name for name, x in found if hasattr(x, "is_verb")]
 
 
 class TestCalls:
@@ -59,7 +59,15 @@ class TestCalls:
             (lambda m: m.push("damper", "slot", damping=1), "no joint called 'slot'"),
             (lambda m: m.push("damper", "rail"), "damper does nothing"),
             (lambda m: m.gear("hinge", "rail"), r"m.gear\(first, second, ratio=…, \[name=…\]\)"),
-            (lambda m: m.rod("x", "arm"), "there is no part called 'x'"),
+            (lambda m: m.rod("x", "arm"), "received: 'x', 'arm'; no part is called 'x'"),
+            (lambda m: m.rod("x", "arm"), "is the ground, it is said, too: m.ground"),
+            (lambda m: m.rod("crat", "arm"), "did you mean 'cart'"),
+            (lambda m: m.rod("arm", "crat"), "did you mean 'cart'"),
+            (lambda m: m.rod("arm"), "a rod acts between two parts"),
+            (lambda m: m.rod("arm", name="x"), "a rod acts between two parts"),
+            (lambda m: m.rod("x", "cart", "arm", name="y"), "m.rod is given two names"),
+            (lambda m: m.push("y", "rail", damping=1, name="x"), "m.push is given two names"),
+            (lambda m: m.rod(m["cart"], m["arm"], "x"), "a name comes first"),
             (lambda m: m.on_curve("ground", (sp.Symbol("x"), sp.Symbol("y"))), "does not move"),
         ],
     )

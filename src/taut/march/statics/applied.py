@@ -6,15 +6,15 @@ Everything is an array in which a load factor is linear, so that a path of loads
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
 from taut.errors import InputError
-from taut.fields.loads import Load, s
 from taut.fields.mesh import Mesh
+from taut.fields.spread import Spread, spread
 from taut.lie import SO3
 from taut.model.symbols import t
 
@@ -62,45 +62,48 @@ def applied_at(mesh: Mesh, time: float) -> Applied:
     found, led = nothing(mesh), [joint.follower for joint in mesh.joints]
     for load in mesh.loads:
         onto = found.follower if load.follower else found.dead
-        if load.node is not None:
-            onto[load.node] += _numbers(mesh, load, [load.node], time)[0]
-            continue
-        along = np.arange(*(load.span or (0, mesh.nodes)))
-        along = along[~np.isin(along, led)]  # the mesh has put what acts there on their leaders
-        onto[along] += mesh.weight[along, None] * _numbers(mesh, load, along, time)
+        shares = spread(load, mesh.s, mesh.weight)
+        # The mesh has put what acts on followers on their leaders.
+        mine = ~np.isin(shares.nodes, led)
+        nodes, rows = shares.nodes[mine], shares.rows[mine]
+        np.add.at(onto, nodes, _numbers(mesh, replace(shares, nodes=nodes, rows=rows), time))
     for k, hold in enumerate(mesh.holds):
         given = (hold.end.rotation, hold.end.position)
         for part, what, entries in zip((0, 3), ("rotation", "position"), given, strict=True):
             if entries is not None:
-                row = [float(values_of(x, np.zeros(1), time)[0]) for x in entries]
+                row = [float(values_of(x, None, time)[0]) for x in entries]
                 _check(mesh, f"the {what} of an end", np.array([row]), [hold.node], time)
                 found.moved[k, part : part + 3] = row
     found.gravity[:] = mesh.gravity
     return found
 
 
-def _numbers(mesh: Mesh, load: Load, nodes: Any, time: float) -> np.ndarray:
-    """Moments and forces at nodes, shape (len(nodes), 6)."""
-    places = mesh.s[nodes]
-    found = np.stack([values_of(x, places, time) for x in load.wrench], axis=1)
+def _numbers(mesh: Mesh, shares: Spread, time: float) -> np.ndarray:
+    """Moments and forces of shares, shape (shares, 6)."""
+    found = np.stack([values_of(x, shares, time) for x in shares.wrench], axis=1)
     for what, part in (("moment", found[:, :3]), ("force", found[:, 3:])):
-        _check(mesh, f"a {what}", part, nodes, time)
+        _check(mesh, f"a {what}", part, shares.nodes, time)
     return found
 
 
-def values_of(expression: sp.Expr, places: np.ndarray, time: float | np.ndarray) -> np.ndarray:
-    """An expression of s and t at places, or at places and times; NaN where it is not real."""
+def values_of(expression: sp.Expr, shares: Spread | None, time: float | np.ndarray) -> np.ndarray:
+    """An expression of t and of the numbers of shares, at all of them; NaN where it is not real.
+
+    At one share, or at none, at several times.
+    """
+    rows = np.zeros((1, 0)) if shares is None else shares.rows
+    size = np.broadcast_shapes((len(rows),), np.shape(time))
     if expression.is_Number:
-        return np.full(len(places), float(expression))
-    function = sp.lambdify((s, t), expression, "numpy")
+        return np.full(size, float(expression))
+    function = sp.lambdify((t, *(shares.symbols if shares else ())), expression, "numpy")
     with np.errstate(all="ignore"):
         try:
-            found = np.asarray(function(places, time))
-        except ZeroDivisionError:  # of Python's own numbers, where there is no s
-            return np.full(len(places), np.nan)
+            found = np.asarray(function(time, *rows.T))
+        except ZeroDivisionError:  # of Python's own numbers
+            return np.full(size, np.nan)
     if np.iscomplexobj(found):
         found = np.where(np.imag(found) == 0, np.real(found), np.nan)
-    return np.broadcast_to(found.astype(float), places.shape)
+    return np.broadcast_to(found.astype(float), size)
 
 
 def _check(mesh: Mesh, what: str, rows: np.ndarray, nodes: Any, time: float) -> None:

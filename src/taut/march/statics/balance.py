@@ -48,8 +48,8 @@ class State:
     turns : ndarray, shape (E, 6)
         Δs χ of the edges that exist.
     stress : ndarray, shape (E, 6)
-        n with which the geometric part of the tangent is made: C(χ − χ₀), or what the last step
-        expected it to be.
+        n, what the last step expected it to be: C(χ − χ₀) where Newton's method is at its end, but
+        not by way of places, whose round-off a stiff beam makes large.
     """
 
     pose: np.ndarray
@@ -91,6 +91,11 @@ class Balance:
         turns = self.turns(pose)
         return State(pose, turns, self.stress(turns))
 
+    def unloaded(self) -> State:
+        """The reference configuration, without any stress."""
+        pose = self.mesh.pose.copy()
+        return State(pose, self.turns(pose), np.zeros((len(self.edges), 6)))
+
     def turns(self, pose: np.ndarray) -> np.ndarray:
         """Δs χ of all edges."""
         first, second = pose[self.edges], pose[self.edges + 1]
@@ -107,6 +112,11 @@ class Balance:
         """γ = χ − χ₀."""
         return turns / self.spacing[:, None] - self.reference
 
+    def gap(self, state: State) -> np.ndarray:
+        """By how much Δs χ differs from what the stress says it is, shape (E, 6)."""
+        expected = np.einsum("nij,nj->ni", self.compliance, state.stress)
+        return expected + self.spacing[:, None] * self.reference - state.turns
+
     def stress(self, turns: np.ndarray) -> np.ndarray:
         """N = C γ."""
         return np.einsum("nij,nj->ni", self.stiffness, self.strain(turns))
@@ -115,6 +125,14 @@ class Balance:
         """Σ Δs ½⟨C γ, γ⟩."""
         density = np.einsum("ni,ni->n", self.stress(turns), self.strain(turns))
         return float(0.5 * self.spacing @ density)
+
+    @cached_property
+    def compliance(self) -> np.ndarray:
+        """F = Δs C⁻¹: the strains times Δs that stresses cause, shape (E, 6, 6)."""
+        scale = 1 / np.sqrt(np.einsum("eii->ei", self.stiffness))
+        both = scale[:, :, None] * scale[:, None, :]
+        found = both * np.linalg.inv(both * self.stiffness) * self.spacing[:, None, None]
+        return (found + np.swapaxes(found, 1, 2)) / 2
 
     # ---- wrenches ----------------------------------------------------------------------------
 
@@ -130,7 +148,7 @@ class Balance:
 
     def force(self, state: State, applied: Applied) -> Force:
         """All that acts on the nodes, but for what holds them."""
-        pulled = -np.einsum("nij,ni->nj", state.maps, self.stress(state.turns))
+        pulled = -np.einsum("nij,ni->nj", state.maps, state.stress)
         total = self.loads(state.pose, applied)
         size = np.abs(total)
         for part, nodes in ((pulled[:, :6], self.edges), (pulled[:, 6:], self.edges + 1)):
@@ -144,10 +162,12 @@ class Balance:
         """−∂(wrench)/∂η of every edge, shape (E, 12, 12)."""
         inner = np.swapaxes(state.maps, 1, 2) @ self.stiffness
         inner /= self.spacing[:, None, None]
+        return inner @ state.maps + self.geometric(state)
+
+    def geometric(self, state: State) -> np.ndarray:
+        """The part of it that comes with the stress, shape (E, 12, 12)."""
         turned, stretched = 0.5 * _turned(state.stress), 0.5 * _stretched(state.turns, state.stress)
-        inner[:, :6] += turned - stretched
-        inner[:, 6:] += turned + stretched
-        return inner @ state.maps
+        return np.concatenate([turned - stretched, turned + stretched], axis=1) @ state.maps
 
     def damping(self, state: State) -> np.ndarray:
         """BᵀC B·damping/Δs of every edge: Kelvin–Voigt."""
@@ -164,14 +184,19 @@ class Balance:
             found[:, :, :3] -= self.heavy[:, :, 3:] @ SO3.hat(back @ applied.gravity)
         return found
 
-    def tangent(self, state: State, applied: Applied, freedoms: Freedoms):
-        """K = −∂(reduced wrench)/∂z, a sparse matrix (CSC)."""
-        from scipy.sparse import csc_matrix
-
+    def nodal_tangent(self, state: State, applied: Applied) -> np.ndarray:
+        """The same of loads and of what holds, shape (N, 6, 6)."""
         nodes = self.load_tangent(state.pose, applied)
         if self.rollers:  # the direction of what is free is fixed in space: the wrench turns in it
             own = self.led(self.force(state, applied).total)
             nodes[self.rollers, 3:, :3] += SO3.hat(own[self.rollers, 3:])
+        return nodes
+
+    def tangent(self, state: State, applied: Applied, freedoms: Freedoms):
+        """K = −∂(reduced wrench)/∂z, a sparse matrix (CSC)."""
+        from scipy.sparse import csc_matrix
+
+        nodes = self.nodal_tangent(state, applied)
         parts = [freedoms.of_edges(self.edge_tangent(state)), freedoms.of_nodes(nodes)]
         values, rows, columns = (np.concatenate(x) for x in zip(*parts, strict=True))
         return csc_matrix((values, (rows, columns)), shape=(freedoms.count, freedoms.count))

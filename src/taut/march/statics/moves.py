@@ -50,16 +50,22 @@ def _turn(hold: Hold, turn: np.ndarray) -> np.ndarray:
     return SO3.cay_inverse(turn)
 
 
-def moved(balance: Balance, state: State, eta: np.ndarray) -> State:
-    """The configuration after a motion η of all nodes, shape (N, 6)."""
+def moved(balance: Balance, state: State, eta: np.ndarray, more: np.ndarray | None = None) -> State:
+    """The configuration after a motion η of all nodes, shape (N, 6), with so much more stress.
+
+    That is C B η/Δs, and what was missing before, if it is not given.
+    """
     mesh, edges = balance.mesh, balance.edges
-    both = np.hstack([eta[edges], eta[edges + 1]])
-    change = np.einsum("nij,nj->ni", state.maps, both)
     pose = state.pose @ SE3.cay_ad(eta)
     pose[:, :3, :3] = rotation(pose[:, :3, :3])
     for joint in mesh.joints:
         pose[joint.follower] = pose[joint.leader] @ joint.motion  # they are, but for round-off
-    return State(pose, balance.turns(pose), balance.stress(state.turns + change))
+    if more is None:
+        both = np.hstack([eta[edges], eta[edges + 1]])
+        stress = balance.stress(state.turns + np.einsum("nij,nj->ni", state.maps, both))
+    else:
+        stress = state.stress + more
+    return State(pose, balance.turns(pose), stress)
 
 
 def rotation(matrix: np.ndarray) -> np.ndarray:

@@ -1,11 +1,11 @@
 """Newton's method for the balance of a mesh under given loads.
 
-K z = r, r being the wrenches on the unknowns and K = −∂r/∂z the exact tangent.  Ends that are not
-yet where they belong are moved there in the same step.  The geometric part of K is made with the
-stress that the step before expected, n + C B η/Δs, not with that of the new poses: the strains of
-stiff directions (stretch, shear) are far too large after a step of finite rotations, and would
-spoil it (Magisano, Leonetti & Garcea 2017, mixed integration points).  At the solution both are the
-same.
+K z = r, r being the wrenches on the unknowns and K = −∂r/∂z the exact tangent, with stresses as
+unknowns of their own (see `graded`).  Ends that are not yet where they belong are moved there in
+the same step.  The geometric part of K is made with the stress that the step before expected,
+n + C B η/Δs, not with that of the new poses: the strains of stiff directions (stretch, shear) are
+far too large after a step of finite rotations, and would spoil it (Magisano, Leonetti & Garcea
+2017, mixed integration points).  At the solution both are the same, but for round-off of places.
 
 Rigid motions that loads neither drive nor stiffen are kept at zero by a border.
 """
@@ -13,12 +13,14 @@ Rigid motions that loads neither drive nor stiffen are kept at zero by a border.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from taut.march.freedoms import Freedoms, freedoms_of
 from taut.march.statics.applied import Applied
 from taut.march.statics.balance import Balance, HalfTurn, State
+from taut.march.statics.graded import Factored, Graded
 from taut.march.statics.moves import misplaced, moved
 from taut.march.statics.rigid import Rigid, parts_of, rigid_motions, unloaded
 
@@ -27,7 +29,6 @@ STALLED = 1e-6  # a step this small that does not get smaller is round-off
 HUGE = 1e6  # a step that leads nowhere
 FAR = 0.2  # steps below it may grow
 GROWN = 1.5  # steps that grow by more than this diverge
-NEAR = 1e-4  # a rigid motion by which the stiffness of loads is measured
 NOISE = 32 * np.finfo(float).eps
 
 
@@ -51,6 +52,24 @@ class Solved:
     precision: float
 
 
+@dataclass(frozen=True)
+class Right:
+    """A right-hand side: wrenches on the unknowns, and Δs δχ of the edges."""
+
+    force: np.ndarray
+    strain: np.ndarray
+
+    def without(self, other: Right) -> Right:
+        return Right(self.force - other.force, self.strain - other.strain)
+
+    def beside(self, other: Right) -> Right:
+        """Both, as columns."""
+        return Right(
+            np.stack([self.force, other.force], axis=1),
+            np.stack([self.strain, other.strain], axis=1),
+        )
+
+
 class Linear:
     """The balance at one state, linearised and factorised."""
 
@@ -61,48 +80,48 @@ class Linear:
         force = self.balance.force(state, applied)
         self.residual = self.freedoms.reduced(force.total)
         self.noise = NOISE * _sizes(self.freedoms, force.size)
-        self.matrix = self.balance.tangent(state, applied, self.freedoms)
+        self.graded = Graded(self.balance, state, applied, self.freedoms, even=False)
         self.gauge = newton.gauge(state, applied, self.freedoms)
-        self._factors = None
-
-    def solve(self, right: np.ndarray) -> np.ndarray:
-        """K⁻¹ of one or several right-hand sides, shape (n,) or (n, k)."""
-        from scipy.sparse import bmat, csc_matrix
-        from scipy.sparse.linalg import splu
-
-        m = len(self.gauge)
-        if self._factors is None:
-            matrix = self.matrix
-            if m:
-                matrix = csc_matrix(bmat([[matrix, self.gauge.T], [self.gauge, None]]))
-            try:
-                self._factors = splu(matrix)
-            except RuntimeError as error:
-                raise Failed("the tangent is singular") from error
-        padded = np.concatenate([right, np.zeros((m, *right.shape[1:]))])
-        found = self._factors.solve(padded)[: len(right)]
-        if not np.all(np.isfinite(found)):
-            raise Failed("the tangent is singular")
-        return found
 
     @property
-    def right(self) -> np.ndarray:
-        """The wrenches that a step is to balance; ends are brought to where they belong."""
-        if not self.offset.any():
-            return self.residual
-        return self.residual - self.freedoms.reduced(self.pushed(self.offset))
+    def balanced(self) -> bool:
+        """Whether nothing is left but round-off: of wrenches, and of strains against stresses."""
+        if self.offset.any() or not np.all(np.abs(self.residual) <= self.noise):
+            return False
+        size = np.ones(6)
+        size[3:] = np.abs(self.state.pose[:, :3, 3]).max()
+        return bool(np.all(np.abs(self.balance.gap(self.state)) <= NOISE * size))
 
-    def pushed(self, eta: np.ndarray) -> np.ndarray:
-        """What wrenches change by, with the sign of K, if nodes move by η: shape (N, 6)."""
-        balance = self.balance
-        edges = balance.edges
-        blocks = balance.edge_tangent(self.state)
-        both = np.einsum("nij,nj->ni", blocks, np.hstack([eta[edges], eta[edges + 1]]))
-        loads = balance.load_tangent(self.state.pose, self.applied)
-        found = np.einsum("nij,nj->ni", loads, eta)
-        found[edges] += both[:, :6]
-        found[edges + 1] += both[:, 6:]
-        return found
+    @cached_property
+    def _factors(self) -> Factored:
+        try:
+            return self.graded.factored(border=self.gauge)
+        except RuntimeError as error:
+            raise Failed("the tangent is singular") from error
+
+    def solve(self, right: Right) -> tuple[np.ndarray, np.ndarray]:
+        """What one or several right-hand sides lead to: motions and stresses."""
+        z, n = self._factors.solve(right.force, right.strain)
+        if not np.all(np.isfinite(z)):
+            raise Failed("the tangent is singular")
+        return z, n.reshape(-1, 6, *n.shape[1:])
+
+    @property
+    def right(self) -> Right:
+        """What a step is to balance; ends are brought to where they belong."""
+        found = Right(self.residual, self.balance.gap(self.state).ravel())
+        return found.without(self.pushed(self.offset)) if self.offset.any() else found
+
+    def pushed(self, eta: np.ndarray) -> Right:
+        """What nodes that move by η do by themselves, without a change of stresses."""
+        balance, edges = self.balance, self.balance.edges
+        both = np.hstack([eta[edges], eta[edges + 1]])
+        pulled = np.einsum("nij,nj->ni", balance.geometric(self.state), both)
+        found = np.einsum("nij,nj->ni", balance.load_tangent(self.state.pose, self.applied), eta)
+        found[edges] += pulled[:, :6]
+        found[edges + 1] += pulled[:, 6:]
+        strain = np.einsum("nij,nj->ni", self.state.maps, both)
+        return Right(self.freedoms.reduced(found), strain.ravel())
 
 
 class Newton:
@@ -130,20 +149,14 @@ class Newton:
     def loaded(self, state: State, applied: Applied, freedoms: Freedoms):
         """(rigid motions, stiffness of loads between them, work of loads on them, scale)."""
         rigid = self.rigid(state.pose, freedoms)
-
-        def work(pose: np.ndarray) -> np.ndarray:
-            return np.einsum("ani,ni->a", rigid.nodal(pose), self.balance.loads(pose, applied))
-
-        stiffness = np.array(
-            [
-                (work(there) - work(here)) / (2 * NEAR)
-                for here, there in rigid.beside(state.pose, NEAR)
-            ]
-        ).reshape(len(rigid.motions), -1)
         loads = self.balance.loads(state.pose, applied)
+        own = rigid.nodal(state.pose)
+        slope = self.balance.load_tangent(state.pose, applied)
+        stiffness = np.einsum("ani,nij,bnj->ab", own, slope, own)
+        work = np.einsum("ani,ni->a", own, loads)
         loads[:, 3:] *= self.balance.length  # as moments
         scale = float(np.linalg.norm(freedoms.reduced(loads)))
-        return rigid, -stiffness.T, work(state.pose), scale
+        return rigid, stiffness, work, scale
 
     def gauge(self, state: State, applied: Applied, freedoms: Freedoms) -> np.ndarray:
         """Rigid motions that nothing determines, shape (m, unknowns)."""
@@ -164,30 +177,26 @@ class Newton:
             for iteration in range(LIMIT):
                 try:
                     linear = Linear(self, state, applied)
-                    there = not linear.offset.any()
-                    if there and np.all(np.abs(linear.residual) <= linear.noise):
+                    if linear.balanced:
                         last = sizes[-1] if sizes else 0.0
-                        return Solved(self.settled(state), iteration, last)
-                    eta = linear.freedoms.nodal(linear.solve(linear.right)) + linear.offset
+                        return Solved(state, iteration, last)
+                    z, more = linear.solve(linear.right)
+                    eta = linear.freedoms.nodal(z) + linear.offset
                     sizes.append(self.size(eta))
                     if diverges(sizes):
                         break
-                    state = moved(self.balance, state, eta)
+                    state = moved(self.balance, state, eta, more)
                 except HalfTurn as error:
                     raise Failed(self._half_turn(error.edge)) from error
                 least = min(sizes[-4:-1], default=np.inf)
                 stalled = len(sizes) > 4 and sizes[-1] > 0.3 * least and sizes[-1] < STALLED
                 if sizes[-1] <= self.tolerance or stalled:
-                    return Solved(self.settled(state), iteration + 1, sizes[-1])
+                    return Solved(state, iteration + 1, sizes[-1])
         raise Failed(f"Newton's method did not converge in {len(sizes)} iterations")
 
     def still(self, state: State) -> Solved:
         """A state as the beginning of a path."""
-        return Solved(self.settled(state), 0, 0.0)
-
-    def settled(self, state: State) -> State:
-        """A state with the stress of its strains."""
-        return State(state.pose, state.turns, self.balance.stress(state.turns))
+        return Solved(state, 0, 0.0)
 
     def _half_turn(self, edge: int) -> str:
         mesh = self.balance.mesh

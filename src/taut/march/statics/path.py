@@ -24,8 +24,8 @@ from taut.lie import SO3
 from taut.march.statics.applied import Applied
 from taut.march.statics.balance import HalfTurn, State
 from taut.march.statics.moves import moved
-from taut.march.statics.newton import LIMIT, Failed, Linear, Newton, Solved, diverges
-from taut.march.statics.stability import falling
+from taut.march.statics.newton import LIMIT, Failed, Linear, Newton, Right, Solved, diverges
+from taut.march.statics.stability import Falls, falls
 from taut.progress import Progress
 
 SMALLEST = 2.0**-26  # of the whole load: a step that is not halved any more
@@ -46,7 +46,7 @@ class Stage:
 
     load_factor: float
     solved: Solved
-    falling: int | None
+    falls: Falls | None
 
 
 class Stuck(Exception):
@@ -60,15 +60,14 @@ class Way:
     newton: Newton
     begin: Applied
     end: Applied
+    idle: int  # rigid motions that nothing determines where it starts
 
     def at(self, factor: float) -> Applied:
         return self.end if factor == 1.0 else self.begin.towards(self.end, factor)
 
     def stage(self, factor: float, solved: Solved) -> Stage:
         """What was found, with its stability."""
-        newton, state = self.newton, solved.state
-        freedoms = newton.freedoms(state.pose)
-        return Stage(factor, solved, falling(newton.balance, state, self.at(factor), freedoms))
+        return Stage(factor, solved, falls(self.newton, solved.state, self.at(factor)))
 
 
 def load_steps(way: Way, stages: list[Stage], steps: int | None, progress: Progress) -> None:
@@ -102,9 +101,7 @@ def load_steps(way: Way, stages: list[Stage], steps: int | None, progress: Progr
 
 def _change(one: Stage, other: Stage) -> int:
     """In how many more, or fewer, directions the energy falls; 0 if that is not known."""
-    if one.falling is None or other.falling is None:
-        return 0
-    return abs(one.falling - other.falling)
+    return 0 if one.falls is None or other.falls is None else one.falls.apart(other.falls)
 
 
 def _believed(way: Way, last: Stage, found: Stage) -> bool:
@@ -126,7 +123,7 @@ def _as_expected(way: Way, last: Stage, found: Stage, expected: np.ndarray) -> b
 def _ahead(way: Way, linear: Linear, factor: float) -> np.ndarray:
     """Where the tangent of an equilibrium leads, per load factor."""
     right, ends = _pushed(way, linear, factor)
-    return linear.freedoms.nodal(linear.solve(right)) + ends
+    return linear.freedoms.nodal(linear.solve(right)[0]) + ends
 
 
 def _growth(iterations: int) -> float:
@@ -168,10 +165,11 @@ class Arc:
         return float(np.sqrt(self.weight @ each))
 
 
-def _pushed(way: Way, linear: Linear, factor: float) -> tuple[np.ndarray, np.ndarray]:
-    """∂r/∂λ of the unknowns, and η of the ends that are moved on, for a load factor that grows."""
+def _pushed(way: Way, linear: Linear, factor: float) -> tuple[Right, np.ndarray]:
+    """∂r/∂λ, and η of the ends that are moved on, for a load factor that grows."""
     balance, pose = way.newton.balance, linear.state.pose
     more = balance.loads(pose, way.end) - balance.loads(pose, way.begin)
+    right = Right(linear.freedoms.reduced(more), np.zeros(linear.graded.stresses))
     ends = np.zeros((len(pose), 6))
     if not np.array_equal(way.begin.moved, way.end.moved):
         small = 1e-6
@@ -180,8 +178,8 @@ def _pushed(way: Way, linear: Linear, factor: float) -> tuple[np.ndarray, np.nda
             for change in (-small, small)
         )
         ends = (after - before) / (2 * small)
-        more = more - linear.pushed(ends)
-    return linear.freedoms.reduced(more), ends
+        right = right.without(linear.pushed(ends))
+    return right, ends
 
 
 def arc_steps(way: Way, stages: list[Stage], steps: int | None, progress: Progress) -> None:
@@ -241,7 +239,7 @@ def _along(
     for iteration in range(LIMIT):
         linear = Linear(newton, state, way.at(factor))
         right, ends = _pushed(way, linear, factor)
-        both = linear.solve(np.stack([linear.right, right], axis=1))
+        both, stress = linear.solve(linear.right.beside(right))
         first = linear.freedoms.nodal(both[:, 0]) + linear.offset
         second = linear.freedoms.nodal(both[:, 1]) + ends
         slope = arc.slope(state.pose)
@@ -251,9 +249,10 @@ def _along(
         sizes.append(newton.size(eta))
         if diverges(sizes):
             break
-        state, factor = moved(newton.balance, state, eta), factor + change
+        state = moved(newton.balance, state, eta, stress[:, :, 0] + change * stress[:, :, 1])
+        factor = factor + change
         if sizes[-1] <= newton.tolerance:
-            return factor, Solved(newton.settled(state), iteration + 1, sizes[-1])
+            return factor, Solved(state, iteration + 1, sizes[-1])
     raise Failed("Newton's method did not converge along the arc")
 
 

@@ -8,12 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from taut.calls import public
 from taut.fields.mesh import Mesh
+from taut.fields.turning import turn_per_edge, turning
 from taut.march.freedoms import Freedoms, freedoms_of
 from taut.march.statics.applied import Applied
 from taut.march.statics.balance import Balance, State
-from taut.march.statics.stability import conservative, falling
+from taut.march.statics.stability import conservative
 from taut.text import Sheet
+
+TORN = 1.0  # a stretch to twice the length, which rubber bears, but not in proportion to its force
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +32,8 @@ class Path:
     energy : ndarray, shape (k,)
     iterations : ndarray of int, shape (k,)
     falling : list of int or None
-        In how many directions the energy falls: 0 where it is stable.
+        In how many directions the energy falls: 0 where it is stable, None where that is not
+        decided.
     """
 
     load_factor: np.ndarray
@@ -51,6 +56,7 @@ class Path:
         return f"<path of {len(self)} equilibria, load factor {self.load_factor[0]:g} to {to:g}>"
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class Equilibrium(Sheet):
     """A mesh at rest.
@@ -114,17 +120,23 @@ class Equilibrium(Sheet):
     @property
     def strain(self) -> np.ndarray:
         """Relative to the reference shape, shape (N − 1, 6); zero between beams."""
-        return self._on_edges(self.balance.strain(self.state.turns))
+        turns = np.einsum("nij,nj->ni", self.balance.compliance, self.state.stress)
+        return self._on_edges(turns / self.balance.spacing[:, None])
 
     @property
     def stress(self) -> np.ndarray:
         """Internal moments and forces in local frames, shape (N − 1, 6); zero between beams."""
-        return self._on_edges(self.balance.stress(self.state.turns))
+        return self._on_edges(self.state.stress)
 
     def _on_edges(self, rows: np.ndarray) -> np.ndarray:
         found = np.zeros((self.mesh.nodes - 1, 6))
         found[self.balance.edges] = rows
         return found
+
+    @property
+    def turn_per_edge(self) -> float:
+        """The largest angle between neighbouring nodes, which should be small."""
+        return turn_per_edge(self.state.turns)
 
     @property
     def energy(self) -> float:
@@ -141,6 +153,17 @@ class Equilibrium(Sheet):
             found[hold.node] = np.concatenate([frame @ own[:3], frame @ own[3:]])
         return found
 
+    @property
+    def _stretched(self) -> str:
+        """What is said of stretch or shear of which no material is elastic."""
+        size = np.abs(self.strain[:, 3:])
+        edge, entry = np.unravel_index(int(np.argmax(size)), size.shape)
+        if not size[edge, entry] > TORN:
+            return ""
+        what = f"{'stretch' if entry == 1 else 'shear'} of {self.strain[edge, 3 + entry]:.3g}"
+        where = f"beyond {self.mesh.where(int(edge))}"
+        return f"{what} {where}: far beyond elastic; look at units of stiffness and loads"
+
     # ---- how it answers to being moved -------------------------------------------------------
 
     @property
@@ -153,16 +176,17 @@ class Equilibrium(Sheet):
         """The unknowns here."""
         return freedoms_of(self.mesh, self.state.pose)
 
-    @cached_property
+    @property
     def falling(self) -> int | None:
-        """In how many directions the energy falls; None if loads have no potential."""
-        return falling(self.balance, self.state, self.applied, self.freedoms)
+        """In how many directions the energy falls; None if that is not decided, see `stable`."""
+        return self.path.falling[-1]
 
     @property
     def stable(self) -> bool | None:
         """Whether the energy has a minimum here, but for motions in `free`.
 
-        None if loads have no potential: `taut.modes` tells of these.
+        None if that is not decided: where loads have no potential (`taut.modes` tells of these), or
+        some motion has no more stiffness than round-off (at a critical load).
         """
         return None if self.falling is None else self.falling == 0
 
@@ -175,6 +199,7 @@ class Equilibrium(Sheet):
             "tip": self.tip.tolist(),
             "largest_displacement": float(np.linalg.norm(self.displacements, axis=1).max()),
             "energy": self.energy,
+            "turn_per_edge": self.turn_per_edge,
             "stable": self.stable,
             "free": self.free,
             "iterations": self.iterations,
@@ -194,15 +219,20 @@ class Equilibrium(Sheet):
         verdict = {
             True: "stable",
             False: "not stable",
-            None: "see taut.modes: loads without potential",
+            None: "undecided: a motion has no stiffness beyond round-off"
+            if self.conservative
+            else "see taut.modes: loads without potential",
         }
-        rows = [
+        rows: list[tuple[str, str]] = [
             ("load factor", f"{self.load_factor:g}"),
             ("largest displacement", f"{moved[most]:.6g} at {self.mesh.where(most)}"),
             ("tip", _triple(self.tip)),
             ("strain energy", f"{self.energy:.6g}"),
             ("verdict", verdict[self.stable]),
+            *((name, f"{value}: {word}") for name, value, word in turning(self.turn_per_edge)),
         ]
+        if self._stretched:
+            rows.append(("strain", self._stretched))
         for node, wrench in self.reactions.items():
             rows.append((f"held at {self.mesh.where(node)}", f"force {_triple(wrench[3:])}"))
             rows.append(("", f"moment {_triple(wrench[:3])}"))

@@ -53,17 +53,23 @@ class Rigid:
             found[k, own] = maps @ twist
         return found
 
-    def beside(self, pose: np.ndarray, far: float) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Poses moved back and forth by each motion."""
-        found = []
-        for twist, centre, part in zip(self.twists, self.centres, self.parts, strict=True):
-            own, about = self.of == part, _about(centre)
-            pair = []
-            for by in (-far, far):
-                there = pose.copy()
-                there[own] = SE3.inverse(about) @ SE3.cay_ad(by * twist) @ about @ pose[own]
-                pair.append(there)
-            found.append((pair[0], pair[1]))
+    def turned(self, pose: np.ndarray, loads: np.ndarray) -> np.ndarray:
+        """By how much more work of loads on a falls, moved by b, if a stays in space: (m, m).
+
+        Moved by b, a is a − [b, a] to those who move along.
+        """
+        many = len(self.twists)
+        found = np.zeros((many, many))
+        for b, (twist, centre, part) in enumerate(
+            zip(self.twists, self.centres, self.parts, strict=True)
+        ):
+            own = self.of == part
+            maps = SE3.adjoint(SE3.inverse(_about(centre) @ pose[own]))
+            pulled = np.einsum("nij,ni->j", maps, loads[own])
+            mine = np.array([p == part for p in self.parts])
+            turns, shifts = self.twists[mine, :3], self.twists[mine, 3:]
+            linear = np.cross(twist[:3], shifts) + np.cross(twist[3:], turns)
+            found[mine, b] = np.hstack([np.cross(twist[:3], turns), linear]) @ pulled
         return found
 
     def words(self, mesh: Mesh, chosen: np.ndarray) -> str:
@@ -157,7 +163,8 @@ def unloaded(stiffness: np.ndarray, work: np.ndarray, scale: float) -> np.ndarra
     Parameters
     ----------
     stiffness : ndarray, shape (m, m)
-        Of the loads: entry (a, b) is by how much their work on a falls when the mesh is moved by b.
+        Of the loads: entry (a, b) is by how much their work on a, which moves along, falls when the
+        mesh is moved by b.
     work : ndarray, shape (m,)
         Of the loads on the motions.
     scale : float
@@ -167,7 +174,7 @@ def unloaded(stiffness: np.ndarray, work: np.ndarray, scale: float) -> np.ndarra
     if np.linalg.norm(work) > SMALL * scale:
         others = np.linalg.svd(work[None])[2][1:]
     between = others @ stiffness @ others.T
-    _, sizes, right = np.linalg.svd(np.vstack([between, between.T]))
+    _, sizes, right = np.linalg.svd(between)
     rank = int(np.sum(sizes > SMALL * scale)) if scale > 0 else 0
     return right[rank:] @ others
 

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from taut.errors import InputError, Interrupted, NoEquilibrium, number
+from taut.calls import public
+from taut.errors import InputError, Interrupted, NoEquilibrium, flag, number, whole
 from taut.fields.beam import Beam
 from taut.fields.beams import Beams
+from taut.fields.ends import real_array
 from taut.fields.mesh import Mesh
 from taut.march.statics.applied import Applied, applied_at, nothing
 from taut.march.statics.balance import Balance, HalfTurn, State
@@ -20,9 +22,11 @@ from taut.march.statics.rigid import unloaded, unstoppable
 from taut.model.mechanism import Mechanism
 from taut.progress import Progress
 
+MOST_STEPS = 1_000_000  # along a path: a matter of hours
 TOLERANCE = 1e-9
 
 
+@public
 def equilibrium(
     beam: Beam | Beams | list[Beam] | Mesh | Mechanism,
     *,
@@ -91,11 +95,13 @@ def equilibrium(
     balance = Balance(mesh)
     newton = Newton(balance, small)
     state, begin = _start(balance, start)
-    way = Way(newton, begin, applied_at(mesh, time))
-    free, swings = _free(newton, state, way.end)
+    end = applied_at(mesh, time)
+    free, swings, idle = _free(newton, state, end)
+    way = Way(newton, begin, end, idle)
     stages = [way.stage(0.0, newton.still(state))]
     if start is not None and not isinstance(start, Equilibrium):
-        stages = [replace(stages[0], falling=None)]  # poses that need not be at rest
+        stages = [replace(stages[0], falls=None)]  # poses that need not be at rest
+    arc_length = flag("arc_length", arc_length)
     total = (most or MANY) if arc_length else 1000
     follow = arc_steps if arc_length else load_steps
     try:
@@ -142,22 +148,22 @@ def as_mesh(given: Any) -> Mesh:
 def _count(steps: Any) -> int | None:
     if steps is None:
         return None
-    if not isinstance(steps, int | np.integer) or isinstance(steps, bool) or steps < 1:
-        raise InputError("these are no steps", expected="1 or more, or None", received=repr(steps))
-    return int(steps)
+    return whole("steps", steps, 1, MOST_STEPS)
 
 
 def _start(balance: Balance, start: Any) -> tuple[State, Applied]:
     mesh = balance.mesh
     begin = nothing(mesh)
     if start is None:
-        return balance.at(mesh.pose.copy()), begin
+        return balance.unloaded(), begin
     if isinstance(start, Equilibrium):
         begin = start.applied
         poses = start.poses
+        if _alike(mesh, start.mesh):
+            return start.state, begin
     else:
         try:
-            poses = np.array(start, dtype=float)
+            poses = real_array(start)
         except (TypeError, ValueError):
             poses = np.zeros(0)
     if poses.shape != mesh.pose.shape or begin.dead.shape != (mesh.nodes, 6):
@@ -178,16 +184,23 @@ def _start(balance: Balance, start: Any) -> tuple[State, Applied]:
         ) from error
 
 
-def _free(newton: Newton, state: State, applied: Applied) -> tuple[str | None, str | None]:
-    """Rigid motions that nothing determines, and those that loads alone do, in words.
+def _alike(one: Mesh, other: Mesh) -> bool:
+    """Whether strains mean the same stresses in both."""
+    names = ("pose", "alive", "spacing", "stiffness", "reference")
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
+
+
+def _free(newton: Newton, state: State, applied: Applied) -> tuple[str | None, str | None, int]:
+    """Rigid motions that nothing determines, and those that loads alone do, in words; how many.
 
     It is an error if loads drive one that nothing stops.
     """
     if not newton.loose:
-        return None, None
+        return None, None, 0
     mesh = newton.balance.mesh
     rigid, stiffness, work, scale = newton.loaded(state, applied, newton.freedoms(state.pose))
-    driven = unstoppable(stiffness, work, scale)
+    loads = newton.balance.loads(state.pose, applied)
+    driven = unstoppable(stiffness + rigid.turned(state.pose, loads), work, scale)
     if driven is not None:
         raise NoEquilibrium(
             "the beam can move freely: " + rigid.words(mesh, driven[None]),
@@ -199,7 +212,7 @@ def _free(newton: Newton, state: State, applied: Applied) -> tuple[str | None, s
     idle = unloaded(stiffness, work, scale)
     others = np.linalg.svd(idle)[2][len(idle) :]
     words = [rigid.words(mesh, rows) if len(rows) else None for rows in (idle, others)]
-    return words[0], words[1]
+    return words[0], words[1], len(idle)
 
 
 def _ends(mesh: Mesh) -> str:
@@ -233,7 +246,7 @@ def _result(way: Way, stages: list[Stage], free: str | None) -> Equilibrium:
         poses[:, :, :3, :3],
         np.array([balance.energy(stage.solved.state.turns) for stage in stages]),
         np.array([stage.solved.iterations for stage in stages]),
-        [stage.falling for stage in stages],
+        [x.falls and x.falls.decided(way.idle) for x in stages],
     )
     return Equilibrium(
         balance.mesh,

@@ -1,21 +1,25 @@
 """Is an equilibrium stable?  Directions in which the energy falls, counted.
 
 Loads with a potential make the tangent K at an equilibrium the second derivative of the energy.
-The number of its negative eigenvalues is that of the negative pivots of K + σM (Sylvester), σ being
-the square of a frequency too low to count: motions that nothing determines have zero, or round-off.
+Its negative eigenvalues are counted (Sylvester) from compliances, in which what is stiff hides
+nothing soft (see `graded`), among the motions that something determines.  They are counted with all
+stresses and loads a little larger, and a little smaller: a motion for which that decides has no
+stiffness beyond round-off.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from taut.fields.mesh import Mesh
-from taut.march.freedoms import Freedoms
 from taut.march.statics.applied import Applied
-from taut.march.statics.balance import Balance, State
+from taut.march.statics.balance import State
+from taut.march.statics.graded import Graded
+from taut.march.statics.newton import Newton
 
-CLOSE_TO_ZERO = 1e-6  # of the square of the lowest frequency that a beam of that kind may have
-ROUND_OFF = 1e-14  # of the square of the highest
+DECIDED = 1e-9  # of loads and stresses, by which round-off of what is counted is far less
 
 
 def conservative(mesh: Mesh, applied: Applied) -> bool:
@@ -26,38 +30,43 @@ def conservative(mesh: Mesh, applied: Applied) -> bool:
     return not (applied.follower.any() or applied.dead[turns, :3].any())
 
 
-def falling(balance: Balance, state: State, applied: Applied, freedoms: Freedoms) -> int | None:
-    """In how many directions the energy falls; None if loads have no potential."""
-    if not conservative(balance.mesh, applied):
+@dataclass(frozen=True)
+class Falls:
+    """In how many directions the energy falls, and in how many it does not change, to round-off.
+
+    `gauge` of the latter are rigid motions that nothing determines.
+    """
+
+    surely: int
+    neutral: int
+    gauge: int
+
+    def decided(self, known: int) -> int | None:
+        """How many; None if more motions than the `known` ones have no stiffness.
+
+        A round shaft that sags between its pins still turns about its axis, though that is no rigid
+        motion any more.
+        """
+        return self.surely if self.neutral <= max(known, self.gauge) else None
+
+    def apart(self, other: Falls) -> int:
+        """By how much the numbers differ, whichever way neutral motions are counted."""
+        one, two = sorted((self, other), key=lambda x: x.surely)
+        return max(two.surely - one.surely - one.neutral, 0)
+
+
+def falls(newton: Newton, state: State, applied: Applied) -> Falls | None:
+    """What small motions do to the energy; None if loads have no potential."""
+    freedoms = newton.freedoms(state.pose)
+    if not conservative(newton.balance.mesh, applied):
         return None
     if not freedoms.count:
-        return 0
-    from scipy.sparse import csc_matrix
-
-    shape = (freedoms.count, freedoms.count)
-    matrix = balance.tangent(state, applied, freedoms)
-    values, rows, columns = freedoms.of_nodes(balance.heavy)
-    mass = csc_matrix((values, (rows, columns)), shape=shape)
-    highest = float(np.max(np.abs(matrix.diagonal()) / mass.diagonal()))
-    small = max(CLOSE_TO_ZERO * slowest(balance.mesh), ROUND_OFF * highest)
-    return below(csc_matrix((matrix + matrix.T) / 2), mass, -small)
-
-
-def below(k, m, value: float) -> int | None:
-    """How many λ of K z = λ M z lie below a value; None if the factorisation cannot tell."""
-    from scipy.sparse import csc_matrix
-    from scipy.sparse.linalg import splu
-
-    try:
-        factors = splu(
-            csc_matrix(k - value * m),
-            permc_spec="MMD_AT_PLUS_A",
-            diag_pivot_thresh=0.0,
-            options={"SymmetricMode": True},
-        )
-    except RuntimeError:  # a pivot is zero
-        return None
-    return int(np.sum(factors.U.diagonal() < 0))
+        return Falls(0, 0, 0)
+    graded = Graded(newton.balance, state, applied, freedoms, even=True)
+    gauge = newton.gauge(state, applied, freedoms)
+    found = [graded.below(0.0, 1 + x, gauge) for x in (DECIDED, -DECIDED)]
+    surely, perhaps = min(low for low, _ in found), max(high for _, high in found)
+    return Falls(surely, perhaps - surely + len(gauge), len(gauge))
 
 
 def slowest(mesh: Mesh) -> float:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from taut.errors import InputError, UnknownName
+from taut.errors import InputError, UnknownName, brief
+from taut.methods.elsewhere import BEAMS, meant
 from taut.methods.fields.base import Scheme
 from taut.methods.fields.hamel import Hamel
 from taut.methods.fields.implicit import EnergyMomentumBeam
@@ -17,17 +18,18 @@ SCHEMES: dict[str, Scheme] = {
 def scheme_of(given: str | Scheme, *, beam: bool) -> Scheme:
     """The scheme that a name or an object stands for."""
     fitting = {name: x for name, x in SCHEMES.items() if beam or not x.posed}
-    if given == "auto":
+    if isinstance(given, str) and given == "auto":
         return SCHEMES["variational" if beam else "poisson"]
     if isinstance(given, str):
         if given not in fitting:
-            raise UnknownName("method for beams" if beam else "method for fields", given, fitting)
+            kind = "method for beams" if beam else "method for fields"
+            raise UnknownName(kind, given, fitting, meant(given, BEAMS) if beam else None)
         return fitting[given]
     if not isinstance(given, Scheme):
         raise InputError(
             "method is neither a name nor a scheme for fields",
             expected="one of " + ", ".join([*fitting, "auto"]),
-            received=repr(given),
+            received=brief(given),
         )
     if given.posed and not beam:
         raise InputError(

@@ -17,6 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
+from taut.calls import public
 from taut.cite import Sourced
 from taut.text import table
 
@@ -24,6 +25,7 @@ Place = Any  # taut.kernel.places.Node or Edge
 Vector = Any
 
 
+@public
 class Scheme(Sourced, ABC):
     """A method for fields and beams.
 

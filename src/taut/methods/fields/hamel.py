@@ -14,10 +14,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from taut.calls import public
 from taut.methods.fields.base import Place, Scheme, Vector
 from taut.methods.fields.poisson import compatible
 
 
+@public
 @dataclass(frozen=True)
 class Hamel(Scheme):
     """The Hamel field variational integrator, the comparator of CS."""

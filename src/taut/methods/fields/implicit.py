@@ -34,12 +34,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from taut.calls import public
 from taut.methods.fields import dual
 from taut.methods.fields.base import Place, Scheme, Vector
 from taut.methods.fields.dual import load, motion
 from taut.methods.fields.turning import Turning
 
 
+@public
 @dataclass(frozen=True)
 class EnergyMomentumBeam(Scheme):
     """The energy–momentum scheme; all nodes are solved for together."""

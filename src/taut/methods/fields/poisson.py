@@ -18,13 +18,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from taut.errors import UnknownName
+from taut.calls import public
+from taut.errors import word
 from taut.methods.fields.base import Place, Scheme, Vector
 
 STARTS = ("staggered", "printed")
 POSES = ("new", "printed")
 
 
+@public
 @dataclass(frozen=True)
 class Poisson(Scheme):
     """CS's Poisson integrator.
@@ -46,8 +48,7 @@ class Poisson(Scheme):
 
     def __post_init__(self) -> None:
         for kind, given, known in (("start", self.start, STARTS), ("pose", self.pose, POSES)):
-            if given not in known:
-                raise UnknownName(kind, given, known)
+            word(kind, given, known)
 
     def begin(self, at: Place) -> Vector:
         mu, half = at.mu, 0.5 * at.h

@@ -22,9 +22,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from taut.calls import public
 from taut.methods.fields.base import Place, Scheme, Vector
 
 
+@public
 @dataclass(frozen=True)
 class Variational(Scheme):
     """The Lie-group variational integrator: momenta in space kept to round-off."""

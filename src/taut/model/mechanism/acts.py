@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from taut.calls import public
 from taut.errors import ModelError, number
 from taut.model.controls import Channel, control_of, is_control
 from taut.model.mechanism import forces
@@ -19,15 +20,19 @@ from taut.model.mechanism.forces import (
     Load,
     Measure,
     Potential,
+    read_law,
 )
+from taut.model.mechanism.named import counts, flag
 from taut.model.mechanism.parts import Part, vector
 from taut.model.mechanism.record import recorded
 from taut.model.mechanism.relations import Relations
 from taut.model.mechanism.shapes import POINT, inner
 from taut.model.mechanism.words import SLIDING, TURNING, joint_words
-from taut.model.symbols import scalar, t
+from taut.model.symbols import scalar
+from taut.portable import norm
 
 
+@public
 class Acts(Relations):
     """The verbs by which forces are added; a part of `Mechanism`."""
 
@@ -63,18 +68,17 @@ class Acts(Relations):
         """
         name, a, b = self._sides("spring", sides)
         at = self._ends(name, a, b, ends)
-        apart = float(np.linalg.norm(at[0] - at[1]))
+        apart = float(norm(at[0] - at[1]))
         rest = apart if length is None else _not_negative(f"the length of {name}", length)
-        for what, value in (("stiffness", stiffness), ("damping", damping)):
-            _not_negative(f"the {what} of {name}", value)
+        _not_negative(f"the stiffness of {name}", stiffness, "energy=lambda length: … may fall")
+        _not_negative(f"the damping of {name}", damping, "pull=lambda length, rate: … may drive")
         law, drag, (constants, values) = forces.spring(stiffness, rest, damping)
         if energy is not None:
-            law = forces.law(energy, LENGTH)
+            _check_one(name, stiffness)
+            law = read_law(name, "energy", energy, "length", LENGTH)
         if pull is not None:
-            drag = (drag or 0) + forces.law(pull, LENGTH, RATE)
+            drag = (drag or 0) + read_law(name, "pull", pull, "length", LENGTH, RATE)
         _check_acts(name, law, drag)
-        _check_law(name, law, {LENGTH, t, *constants})
-        _check_law(name, drag, {LENGTH, RATE, t, *constants})
         measure = self._length(name, a, b, at)
         return self._acting(Acting(name, measure, law, drag, constants, values, "spring", at))
 
@@ -85,10 +89,13 @@ class Acts(Relations):
         """A stiff spring that pulls and does not push: U = ½ k max(0, s − s₀)²."""
         name, a, b = self._sides("rope", sides)
         at = self._ends(name, a, b, ends)
-        apart = float(np.linalg.norm(at[0] - at[1]))
+        apart = float(norm(at[0] - at[1]))
         rest = apart if length is None else _not_negative(f"the length of {name}", length)
-        _not_negative(f"the stiffness of {name}", stiffness)
-        energy = STIFFNESS * sp.Max(0, LENGTH - REST) ** 2 / 2
+        if _not_negative(f"the stiffness of {name}", stiffness) == 0:
+            _check_acts(name, None, None)
+        # A function of s² with a slope where s = 0: a slack rope does nothing there.
+        drawn = sp.sqrt(sp.Max(LENGTH**2, REST**2)) - REST if rest > 0 else LENGTH
+        energy = STIFFNESS * drawn**2 / 2
         measure = self._length(name, a, b, at)
         values = (float(stiffness), rest)
         return self._acting(
@@ -114,8 +121,7 @@ class Acts(Relations):
         """
         name, a, b = self._sides("central", sides)
         at = self._ends(name, a, b, ends)
-        law = forces.law(energy, LENGTH)
-        _check_law(name, law, {LENGTH, t})
+        law = read_law(name, "energy", energy, "length", LENGTH)
         return self._acting(
             Acting(name, self._length(name, a, b, at), law, None, (), (), "central")
         )
@@ -145,7 +151,7 @@ class Acts(Relations):
         between −π and π, unless turns are counted: with ``turns=True``, or because the angle is a
         coordinate anyway (``m.angle``, screws, gears, wheels).  Then the spring is wound up.
         """
-        if turns:
+        if flag("turns", turns):
             self.angle(joint)
         return self._in_joint(
             joint, "angle", TURNING, stiffness, angle, damping, energy, pull, name
@@ -172,15 +178,19 @@ class Acts(Relations):
         self, joint, kind, allowed, stiffness, rest, damping, energy, pull, name
     ) -> Acting:
         joint = self._joint(joint, allowed)
-        name = self._new(name) if name else self._free("force")
+        name = self._called(name, "force")
         law, drag, (constants, values) = forces.spring(
             number(f"the stiffness of {name}", stiffness),
             number(f"the rest of {name}", rest),
-            number(f"the damping of {name}", damping),
+            _not_negative(
+                f"the damping of {name}", damping, f"pull=lambda {kind}, rate: … may drive"
+            ),
         )
-        law = law if energy is None else forces.law(energy, LENGTH)
+        if energy is not None:
+            _check_one(name, stiffness)
+            law = read_law(name, "energy", energy, kind, LENGTH)
         if pull is not None:
-            drag = (drag or 0) + forces.law(pull, LENGTH, RATE)
+            drag = (drag or 0) + read_law(name, "pull", pull, kind, LENGTH, RATE)
         _check_acts(name, law, drag)
         measure = self.measure(joint, kind)
         return self._acting(Acting(name, measure, law, drag, constants, values, "torsion"))
@@ -218,19 +228,24 @@ class Acts(Relations):
         held = self._joint(joint, (*TURNING, "prismatic"))
         kind = "slide" if held.kind == "prismatic" else "angle"
         if of is not None:
-            if of not in ("angle", "slide") or (of != kind and held.kind != "cylindrical"):
+            if (
+                not isinstance(of, str)
+                or of not in ("angle", "slide")
+                or (of != kind and held.kind != "cylindrical")
+            ):
                 raise ModelError(f"a motor in {held.name} cannot drive its {of}", expected=kind)
             kind = of
         elif held.kind == "cylindrical":
             raise ModelError(
                 f"{held.name} turns and slides", expected='of="angle" or of="slide" to choose'
             )
-        name = self._new(name) if name else self._free("motor")
+        name = self._called(name, "motor")
         if (drive is None) == (law is None):
             raise ModelError(f"{name} needs one drive", expected="drive, or law=…")
         channel, constants, values = self._channel(name, drive, every, ("",)), (), ()
         if law is not None:
-            given = self._read(forces.law(law, LENGTH, RATE), name, LENGTH, RATE)
+            read = read_law(name, "law", law, kind, LENGTH, RATE, others=True)
+            given = self._read(read, name, LENGTH, RATE)
         elif channel is not None:
             (given,) = channel.symbols
         elif (read := scalar(drive, f"the drive of {name}")).is_number:
@@ -283,7 +298,7 @@ class Acts(Relations):
             Where on the part, in space at the start; its centre of mass if not given.
         """
         held = self._part(part)
-        name = self._new(name) if name else self._free("force")
+        name = self._called(name, "force")
         place = held.position if at is None else vector(f"the place of {name}", at)
         values = [held.on(place, f"force {name}")]
         return self._loaded(name, held, force, values, follower, every, torque=False)
@@ -300,7 +315,7 @@ class Acts(Relations):
     ) -> Load:
         """A torque on a body; see `force`."""
         held = self._part(part)
-        name = self._new(name) if name else self._free("force")
+        name = self._called(name, "force")
         if held.shape is POINT or held is self.ground:
             raise ModelError(f"{name} turns {held.name}, which does not turn", expected="a body")
         return self._loaded(name, held, torque, [], follower, every, torque=True)
@@ -310,10 +325,9 @@ class Acts(Relations):
     ) -> Load:
         if part is self.ground:
             raise ModelError(f"{name} acts on the ground", expected="a part that moves")
+        follower = flag("follower", follower)
         channel = self._channel(name, given, every, ("_x", "_y", "_z"))
-        if channel is None and (
-            isinstance(given, str) or not hasattr(given, "__len__") or len(given) != 3
-        ):
+        if channel is None and not counts(given, 3):
             raise ModelError(
                 f"{name} cannot be read", expected="three components", received=repr(given)[:80]
             )
@@ -333,7 +347,7 @@ class Acts(Relations):
     @recorded
     def potential(self, energy: Any, *, name: str = "") -> Potential:
         """Any potential energy, as an expression of the symbols of coordinates and of t."""
-        name = self._new(name) if name else self._free("force")
+        name = self._called(name, "force")
         read = self._read(energy, name)
         used = self._used([read])
         if not used or any(rate in read.free_symbols for _, _, rate in used):
@@ -351,10 +365,12 @@ class Acts(Relations):
         return made
 
 
-def _not_negative(what: str, given: Any) -> float:
+def _not_negative(what: str, given: Any, remedy: str | None = None) -> float:
     found = number(what, given)
     if found < 0:
-        raise ModelError(f"{what} is negative", expected="a number ≥ 0", received=found)
+        raise ModelError(
+            f"{what} is negative", expected="a number ≥ 0", received=found, remedy=remedy
+        )
     return found
 
 
@@ -365,12 +381,11 @@ def _check_acts(name: str, law: sp.Expr | None, drag: sp.Expr | None) -> None:
         )
 
 
-def _check_law(name: str, law: sp.Expr | None, known: set[sp.Symbol]) -> None:
-    stray = set() if law is None else law.free_symbols - known
-    if stray:
-        names = ", ".join(sorted(s.name for s in stray))
+def _check_one(name: str, stiffness: float) -> None:
+    """An energy is given instead of a stiffness."""
+    if stiffness != 0:
         raise ModelError(
-            f"the law of {name} contains {names}",
-            expected="an expression of its length (and rate) and of t",
-            received=str(law)[:80],
+            f"{name} has a stiffness and an energy",
+            expected="one of them: the stiffness k is the energy k (… − rest)²/2",
+            received=f"stiffness {stiffness:g}",
         )

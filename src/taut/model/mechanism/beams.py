@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from taut.calls import public
 from taut.errors import InputError, ModelError, number
 from taut.lie import SE3, SO3
 from taut.model.mechanism import parts
@@ -31,10 +32,9 @@ from taut.model.mechanism.parts import Part
 from taut.model.mechanism.record import recorded
 from taut.model.mechanism.shapes import BODY, PLATE
 from taut.model.symbols import t as TIME
+from taut.portable import product, rotation_near
 
 EVEN = 1e-9  # of the mass: how far that of a node may differ between directions
-PLACE = sp.Symbol("s", real=True)  # along the beam, in distributed loads
-SHARE = sp.Symbol("w", positive=True)  # the length of a node's cell
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +108,7 @@ class BeamPart:
     def frames(self, q: np.ndarray) -> np.ndarray:
         """Rotations of the nodes, columns the local axes, shape (…, nodes, 3, 3)."""
         axes = np.array([part.axes.T for part in self.nodes])
-        return self.directors(np.asarray(q, float)) @ axes
+        return product(self.directors(np.asarray(q, float)), axes)
 
     def positions(self, q: np.ndarray) -> np.ndarray:
         """Of the nodes in space, shape (…, nodes, 3)."""
@@ -126,21 +126,21 @@ class BeamPart:
     def place(self, q: np.ndarray, poses: np.ndarray) -> None:
         """Write coordinates of nodes with these poses, shape (nodes, 4, 4), into q, shape (n,)."""
         for part, pose, offset in zip(self.nodes, poses, self.offsets, strict=True):
-            turned = pose[:3, :3] @ part.axes
+            turned = product(pose[:3, :3], part.axes)
             carried = [turned[:, k - 1] for k in part.shape.directors]
-            centre = pose[:3, 3] + pose[:3, :3] @ offset
+            centre = pose[:3, 3] + product(pose[:3, :3], offset)
             q[part.first : part.first + part.shape.size] = np.concatenate([centre, *carried])
 
     def strain(self, q: np.ndarray) -> np.ndarray:
         """γ of the edges, shape (…, edges, 6): bending, twist and stretch as of `taut.Beam`."""
         poses = self.poses(q)
-        steps = SE3._inverse(poses[..., :-1, :, :]) @ poses[..., 1:, :, :]
+        steps = product(SE3._inverse(poses[..., :-1, :, :]), poses[..., 1:, :, :])
         return SE3._cay_ad_inverse(steps) / self.spacing - self.reference
 
     @cached_property
     def offsets(self) -> np.ndarray:
         """Centres of mass of the nodes in their local frames, shape (nodes, 3)."""
-        rows = [part.rotation.T @ (part.position - at) for part, at in zip(
+        rows = [product(part.rotation.T, part.position - at) for part, at in zip(
             self.nodes, self.begins, strict=True)]  # fmt: skip
         return np.array(rows)
 
@@ -158,6 +158,7 @@ class BeamPart:
         return f"<beam {self.name!r} of {len(self.nodes)} nodes>"
 
 
+@public
 class Flexible(Acts):
     """The verb by which beams are added; a part of `Mechanism`."""
 
@@ -258,16 +259,15 @@ class Flexible(Acts):
     def _laden(self, kept: BeamPart, mesh: Any) -> None:
         """The loads of a beam as forces and torques on its nodes."""
         many = 0
+        spread = import_module("taut.fields.spread").spread  # a room further up
         for load in mesh.loads:
-            chosen = range(mesh.nodes) if load.node is None else [load.node]
-            for k in chosen:
-                share = float(mesh.weight[k]) if load.node is None else 1.0
-                here, many = {PLACE: sp.Float(mesh.s[k])}, many + 1
-                for what, given in (("force", load.force), ("torque", load.moment)):
-                    if any(share * e.xreplace(here) != 0 for e in given):
+            shares = spread(load, mesh.s, mesh.weight)
+            for k, row in zip(shares.nodes.tolist(), shares.rows.tolist(), strict=True):
+                own, many = tuple(zip(shares.symbols, row, strict=True)), many + 1
+                for what, given in (("force", shares.wrench[3:]), ("torque", shares.wrench[:3])):
+                    if (any(row) or not row) and any(e != 0 for e in given):
                         kept.loads.append(f"{kept.name} {what} {many}")
                         values = [] if what == "torque" else [mesh.pose[k, :3, 3]]
-                        own = ((SHARE, share), (PLACE, float(mesh.s[k])))
                         self._node_load(kept, k, given, load.follower, values, own)
 
     def _node_load(self, kept: BeamPart, k: int, given, follower: bool, places, own) -> None:
@@ -275,11 +275,10 @@ class Flexible(Acts):
         name, part = kept.loads[-1], kept.nodes[k]
         used = set().union(*(e.free_symbols for e in given))
         if TIME in used:
-            own = tuple(x for x in own if x[0] is SHARE or x[0] in used)
-            given = [SHARE * e for e in given]
+            own = tuple(x for x in own if x[0] in used)
         else:
-            (_, share), (_, s) = own
-            given, own = [share * e.xreplace({PLACE: sp.Float(s)}) for e in given], ()
+            here = {symbol: sp.Float(value) for symbol, value in own}
+            given, own = [e.xreplace(here) for e in given], ()
         values = [part.on(x, f"force {name}") for x in places]
         self._loaded(name, part, given, values, follower, None, not places, own)
 
@@ -325,7 +324,7 @@ def _moving(name: str, places: np.ndarray, velocity: Any, spin: Any) -> Sequence
     for what, given in (("velocity", velocity), ("angular velocity", spin)):
         try:
             read = np.array(given, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             read = np.zeros(0)
         if read.shape not in ((3,), places.shape) or not np.all(np.isfinite(read)):
             raise InputError(
@@ -354,18 +353,19 @@ def _node(
             received=linear.tolist(),
         )
     coupling = (inertia[:3, 3:] - inertia[:3, 3:].T) / 2
-    if np.abs(inertia[:3, 3:] - coupling).max() > EVEN * max(float(np.abs(coupling).max()), mass):
+    largest = float(np.sqrt(np.diagonal(inertia)[:3].max() * mass))  # that a coupling may be
+    if np.abs(inertia[:3, 3:] - coupling).max() > EVEN * largest:
         raise ModelError(
             f"{name} has no centre of mass",
             expected="an inertia that couples turning and moving by m ĉ",
             received=inertia[:3, 3:].tolist(),
         )
     centre = SO3.vee(coupling) / mass
-    moments = inertia[:3, :3] + mass * SO3.hat(centre) @ SO3.hat(centre)
+    moments = inertia[:3, :3] + mass * product(SO3.hat(centre), SO3.hat(centre))
     turn = pose[:3, :3]
-    arm = turn @ centre
+    arm = product(turn, centre)
     made = parts.body(
-        name, mass, (moments + moments.T) / 2, pose[:3, 3] + arm, _orthonormal(turn),
+        name, mass, (moments + moments.T) / 2, pose[:3, 3] + arm, rotation_near(turn),
         velocity + np.cross(spin, arm), spin,
     )  # fmt: skip
     if made.shape not in (PLATE, BODY):
@@ -375,8 +375,3 @@ def _node(
             received=f"principal moments {made.inertia.tolist()}",
         )
     return made
-
-
-def _orthonormal(matrix: np.ndarray) -> np.ndarray:
-    left, _, right = np.linalg.svd(matrix)
-    return left @ right

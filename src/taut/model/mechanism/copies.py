@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from taut.model.mechanism.beams import BeamPart
 from taut.model.mechanism.forces import Acting, Force, Load
 from taut.model.mechanism.joints import Joint
 from taut.model.mechanism.named import Named
-from taut.model.mechanism.parts import Part
+from taut.model.mechanism.parts import Counter, Part
 
 Kind = TypeVar("Kind", bound=Named)
 
@@ -25,9 +25,10 @@ def copied(given: Kind) -> Kind:
     made.notes, made.numbers, made.record = (
         list(given.notes), dict(given.numbers), dict(given.record),
     )  # fmt: skip
-    twins = {id(part): _part(part) for part in (given.ground, *given.parts.values())}
+    twins = {id(part): _part(part) for part in (given.ground, *given.carriers)}
     made.ground = twins[id(given.ground)]
     made.parts = {name: twins[id(part)] for name, part in given.parts.items()}
+    made.counters = {name: cast(Counter, twins[id(x)]) for name, x in given.counters.items()}
     made.ends = {name: twins[id(part)] for name, part in given.ends.items()}
     made.beams = {name: _beam(beam, twins) for name, beam in given.beams.items()}
     made.joints = {name: _joint(joint, twins) for name, joint in given.joints.items()}

@@ -19,16 +19,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy as sp
 
+from taut.errors import ModelError
 from taut.model.controls import Channel
 from taut.model.mechanism.library import Piece, Written
 from taut.model.mechanism.parts import Part, ground
 from taut.model.mechanism.shapes import Side, Vector, dot, inner, minus
-from taut.model.symbols import t
+from taut.model.symbols import scalar, t
 
 if TYPE_CHECKING:
     from taut.model.mechanism.joints import Joint
 
 LENGTH, RATE = sp.symbols("length rate", real=True)
+MEASURES = ("angle", "slide")  # what else a law may be of
 STIFFNESS, REST, DAMPING = inner("k", "s0", "c")
 _text = lru_cache(maxsize=256)(sp.srepr)  # springs are many and their laws few
 
@@ -262,7 +264,51 @@ Force = Acting | Load | Potential
 
 def law(given: Callable[..., Any] | Any, *arguments: sp.Symbol) -> sp.Expr:
     """A law from a function of its arguments, or from an expression of them."""
-    return sp.sympify(given(*arguments) if callable(given) else given)
+    called = callable(given) and not isinstance(given, sp.Basic)
+    return scalar(given(*arguments) if called else given, "a law")
+
+
+def read_law(
+    name: str, what: str, given: Any, kind: str, *arguments: sp.Symbol, others: bool = False
+) -> sp.Expr:
+    """A law that a user gave, checked.
+
+    Parameters
+    ----------
+    name, what : str
+        Of the force, and which of its arguments this is: "energy", "pull" or "law".
+    kind : str
+        What it is a law of: "length", "angle" or "slide".
+    others : bool
+        Whether it may depend on other symbols of the mechanism as well.
+    """
+    words = ", ".join([kind, RATE.name][: len(arguments)])
+    meant = f"a function that gives an expression: {what}=lambda {words}: …"
+    called = callable(given) and not isinstance(given, sp.Basic)
+    try:
+        found = given(*arguments) if called else given
+    except Exception as error:  # whatever is wrong in a function of a user
+        raise ModelError(
+            f"the {what} of {name} cannot be read",
+            expected=meant,
+            received=f"{type(error).__name__}: {error}"[:120],
+        ) from error
+    read = scalar(found, f"the {what} of {name}", meant)
+    free = read.free_symbols - {*arguments, t}
+    stray = {x for x in free if not others or x.name in (LENGTH.name, RATE.name, *MEASURES)}
+    if stray:
+        raise ModelError(
+            f"the {what} of {name} contains {', '.join(sorted(x.name for x in stray))}",
+            expected=f"{meant}, of {words} and taut.t",
+            received=str(read)[:80],
+        )
+    if what == "energy" and arguments[0] not in read.free_symbols:
+        raise ModelError(
+            f"{name} does nothing: its energy does not change with its {kind}",
+            expected=meant,
+            received=str(read)[:80],
+        )
+    return read
 
 
 def spring(

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from taut.calls import public
 from taut.errors import ModelError
 from taut.model.mechanism.looks import look
 from taut.model.mechanism.named import Named
 from taut.model.mechanism.parts import Part, rotation_of, vector
 from taut.model.mechanism.record import recorded
-from taut.model.mechanism.shapes import NUMBER, POINT, ROD
+from taut.model.mechanism.shapes import POINT, ROD
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +37,7 @@ class Frame:
         return f"<frame {self.name!r} of {self.part.name}>"
 
 
+@public
 class Marked(Named):
     """The verbs by which frames and looks are added; a part of `Mechanism`."""
 
@@ -54,17 +56,18 @@ class Marked(Named):
             if not given.
         """
         held = self._part(part)
-        if held.shape in (POINT, ROD, NUMBER):
+        if held.shape in (POINT, ROD):
             raise ModelError(
                 f"{held.name} is a {held.shape.name}: it carries no frame",
                 expected="a body, or the ground",
             )
-        if name in self.frames:
+        own = isinstance(name, str) and name == held.name  # a part may have a frame of its name
+        if own and name in self.frames:
             raise ModelError(f"there is a frame {name!r} already", remedy="choose another name")
         turned = held.rotation if rotation is None else rotation_of(f"frame {name}", rotation)
         place = vector(f"the place of frame {name}", at)
-        own = name if name == held.name else self._new(name)  # a part may have a frame of its name
-        self.frames[own] = made = Frame(name, held, place, turned)
+        name = name if own else self._new(name)
+        self.frames[name] = made = Frame(name, held, place, turned)
         return made
 
     @recorded

@@ -32,6 +32,7 @@ from taut.errors import ModelError
 from taut.model.mechanism.library import Piece, Written
 from taut.model.mechanism.parts import Part
 from taut.model.mechanism.shapes import Side, dot, minus
+from taut.portable import norm, product
 
 
 @dataclass(frozen=True)
@@ -215,10 +216,9 @@ def expressions(kind: str, a: Side, b: Side) -> tuple[list[sp.Expr], tuple[sp.Sy
 
 def triad(axis: np.ndarray, across: np.ndarray | None = None) -> dict[str, np.ndarray]:
     """Directions u, w, e at right angles, e along an axis, u along `across` if it is given."""
-    if across is None:
-        across = np.eye(3)[int(np.argmin(np.abs(axis)))]
-    u = across - (across @ axis) * axis
-    size = float(np.linalg.norm(u))
+    aside = np.eye(3)[int(np.argmin(np.abs(axis)))] if across is None else across
+    u = aside - product(aside, axis) * axis
+    size = float(norm(u))
     if size < 1e-12:
         raise ModelError(
             "two axes of a joint are parallel", expected="axes at right angles to each other"
@@ -233,8 +233,8 @@ def tilted(held: dict[str, np.ndarray], axis: np.ndarray) -> dict[str, np.ndarra
     It is two reflections, across e (which leaves u) and across m = e + axis.
     """
     middle = held["e"] + axis
-    size = float(np.linalg.norm(middle))
+    size = float(norm(middle))
     if size < 1e-9:  # half a turn about u
         return triad(axis, held["u"])
     middle /= size
-    return triad(axis, held["u"] - 2 * (middle @ held["u"]) * middle)
+    return triad(axis, held["u"] - 2 * product(middle, held["u"]) * middle)

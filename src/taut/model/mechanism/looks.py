@@ -62,7 +62,7 @@ def look(
     what = f"the look of {part.name}"
     if part.shape is POINT:
         raise InputError(f"{part.name} is a point, which has no other look", expected="a body")
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise UnknownName("look", kind, KINDS)
     if (kind == "mesh") != (mesh is not None) or (kind == "mesh") == (size is not None):
         raise InputError(
@@ -92,7 +92,7 @@ def read(part: Part, given: Mapping[str, Any]) -> dict[str, Any]:
         found["shapes"] = [look(part, "mesh", mesh=given["mesh"], colour=given.get("colour"))]
         return found
     if given.get("look") is not None:
-        if given["look"] not in KINDS[:3]:
+        if not isinstance(given["look"], str) or given["look"] not in KINDS[:3]:
             raise UnknownName("look", given["look"], KINDS[:3], "mesh=… gives a mesh")
         found["look"] = given["look"]
     if given.get("size") is not None:
@@ -110,7 +110,7 @@ def extents(what: str, given: Any) -> np.ndarray:
     """Three positive numbers, or one for all."""
     try:
         found = np.broadcast_to(np.asarray(given, dtype=float), (3,)).copy()
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = np.full(3, np.nan)
     if not (np.isfinite(found).all() and (found > 0).all()):
         raise InputError(
@@ -126,7 +126,7 @@ def hexadecimal(what: str, given: Any) -> str:
 
     try:
         return to_hex(given)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(
             f"the colour of {what} is none",
             expected='"#rrggbb", a name such as "orange", or three numbers from 0 to 1',

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
-from taut.errors import ModelError, Uncontrolled, number
+from taut.calls import public
+from taut.errors import ModelError, Uncontrolled, number, warn
 from taut.model.controls import Channel
 from taut.model.mechanism import looks as seen, parts
 from taut.model.mechanism.beams import Flexible
@@ -18,18 +18,20 @@ from taut.model.mechanism.forces import LENGTH, RATE
 from taut.model.mechanism.frames import Marked
 from taut.model.mechanism.joints import Joint, triad
 from taut.model.mechanism.library import Library, Piece, Written
-from taut.model.mechanism.named import each
+from taut.model.mechanism.named import each, flag
 from taut.model.mechanism.parts import Part, direction
 from taut.model.mechanism.record import recorded
-from taut.model.mechanism.shapes import BODY, NUMBER, PLATE, POINT, ROD, Shape, Side, dot
+from taut.model.mechanism.shapes import BODY, PLATE, POINT, ROD, Shape, Side, dot
 from taut.model.mechanism.words import DOT
 from taut.model.symbols import t
 from taut.model.system import System
+from taut.portable import norm
 from taut.text import counted
 
 LISTED = 4  # controllers that are named
 
 
+@public
 class Mechanism(Flexible, Marked):
     """Points, rigid bodies, beams, joints and forces.
 
@@ -45,6 +47,8 @@ class Mechanism(Flexible, Marked):
     ----------
     parts, joints, forces, frames : dict
         What it has, by name.
+    counters : dict
+        Coordinates that are no parts, by name: angles that count turns, and places on curves.
     notes : list of str
         What a file says that is not simulated; see `taut.urdf`.
 
@@ -122,7 +126,7 @@ class Mechanism(Flexible, Marked):
         """
         name, a, b = self._sides("rod", sides)
         at = self._ends(name, a, b, ends)
-        apart = float(np.linalg.norm(at[0] - at[1]))
+        apart = float(norm(at[0] - at[1]))
         span = apart if length is None else number(f"the length of {name}", length)
         if not span > 0:
             raise ModelError(
@@ -198,15 +202,14 @@ class Mechanism(Flexible, Marked):
         library = Library()
         moving: dict[Shape, list[Part]] = {}
         for part in self.parts.values():
-            if part.shape is not NUMBER:
-                moving.setdefault(part.shape, []).append(part)
+            moving.setdefault(part.shape, []).append(part)
         for shape, alike in moving.items():
             self._inertial(library, shape, alike)
         for shape, alike in moving.items():
             _rigid(library, shape, alike)
         for part in (*self.beams.values(), *self.joints.values(), *self.forces.values()):
             library.add(*part.pieces)
-        names = [x for part in self.parts.values() for x in part.shape.names(part.name)]
+        names = [x for part in self.carriers for x in part.shape.names(part.name)]
         acting = (getattr(force, "channel", None) for force in self.forces.values())
         channels = [channel for channel in acting if channel is not None]
         if channels:
@@ -230,7 +233,11 @@ class Mechanism(Flexible, Marked):
 
     def _check_parts(self) -> None:
         if not self.parts:
-            raise ModelError("the mechanism has no parts", remedy="m.point(…), m.body(…)")
+            still = 'all links are fixed to the ground: taut.urdf(…, base="free")'
+            raise ModelError(
+                "the mechanism has no parts that move",
+                remedy=still if self.frames else "m.point(…), m.body(…)",
+            )
 
     def _inertial(self, library: Library, shape: Shape, alike: list[Part]) -> None:
         """½ m |ṙ|² + ½ Σ Eᵢ |ḋᵢ|² + m g·r."""
@@ -262,7 +269,7 @@ class Mechanism(Flexible, Marked):
     def start(self) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates and velocities at the start."""
         self._check_parts()
-        return parts.starts(list(self.parts.values()))
+        return parts.starts(self.carriers)
 
     # ---- as a whole --------------------------------------------------------------------------
 
@@ -310,6 +317,7 @@ class Mechanism(Flexible, Marked):
         Controllers that are Python functions are taken to say zero; a warning
         `taut.Uncontrolled` names them.
         """
+        stable = flag("stable", stable)
         self._warn_of_controllers("an equilibrium")
         return _from_march("rest")(self, q0, stable, time)
 
@@ -337,12 +345,12 @@ class Mechanism(Flexible, Marked):
         left = [x.name for x in self.forces.values() if getattr(x, "channel", None) is not None]
         if left:
             names = ", ".join(left[:LISTED]) + (" …" if len(left) > LISTED else "")
-            warnings.warn(
-                f"{what} without what {names} {'says' if len(left) == 1 else 'say'}: Python "
-                "functions are taken to say zero here; give the law as an expression of "
-                "m.symbols(…), or simulate until it rests",
-                Uncontrolled,
-                stacklevel=3,
+            warn(
+                Uncontrolled(
+                    f"{what} without what {names} {'says' if len(left) == 1 else 'say'}: Python "
+                    "functions are taken to say zero here; give the law as an expression of "
+                    "m.symbols(…), or simulate until it rests"
+                )
             )
 
     def stable_step(self) -> float:
@@ -353,13 +361,13 @@ class Mechanism(Flexible, Marked):
         return _from_march("longest_step", "beam_steps")(self)
 
     def __repr__(self) -> str:
-        """What was made of each kind: no angles that are counted, and no nodes of beams."""
+        """What was made of each kind, without nodes of beams."""
         laden = {name for beam in self.beams.values() for name in beam.loads}
         made = [x.shape for x in self.parts.values() if "beam" not in x.looks]
-        points, numbers = made.count(POINT), made.count(NUMBER)
+        points = made.count(POINT)
         named = [
             (points, "point", ""),
-            (len(made) - points - numbers, "body", "bodies"),
+            (len(made) - points, "body", "bodies"),
             (len(self.beams), "beam", ""),
         ]
         found = [counted(*x) for x in named if x[0]] or ["no parts"]

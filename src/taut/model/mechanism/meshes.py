@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from taut.errors import FileError, InputError
+from taut.errors import FileError, InputError, place
 
 LARGEST = 64_000_000  # bytes of a file
 TRIANGLES = 200_000  # of a mesh
@@ -52,7 +52,7 @@ def mesh(given: Any) -> Mesh:
     try:
         vertices, faces = given
         corners, numbers = np.array(vertices, dtype=float), np.array(faces)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(
             "the mesh cannot be read",
             expected="the name of an STL or OBJ file, or (vertices, faces)",
@@ -63,7 +63,7 @@ def mesh(given: Any) -> Mesh:
 
 def read_mesh(file: str | Path) -> Mesh:
     """The triangles of an STL (binary or text) or OBJ file."""
-    path = Path(file)
+    path = place(file)
     kind = path.suffix.lower()
     if kind not in FORMATS:
         raise FileError(

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from taut.errors import ModelError, UnknownName, UnknownVerb
+from taut.calls import public
+from taut.errors import InputError, ModelError, UnknownName, UnknownVerb, close_to
 from taut.model.mechanism import forces, joints, parts
 from taut.model.mechanism.joints import Joint
 from taut.model.mechanism.library import Piece
-from taut.model.mechanism.parts import Part, direction, vector
+from taut.model.mechanism.parts import Counter, Part, direction, vector
 from taut.model.mechanism.record import Told
 from taut.model.mechanism.shapes import GROUND, INNER
 
@@ -32,9 +33,12 @@ MEANT = {
     "save": "taut.Model(m).save(file)",
     "position": 'm["name"].position, at the start; run["name"].position along a run',
 }
+Made = TypeVar("Made", bound=Part)
 PULLING = ("spring", "rope", "central")
+_LEFT_OUT = "where one of them is the ground, it is said, too: m.ground"
 
 
+@public
 class Named:
     """What a mechanism has, and how it is found and added; `Mechanism` and its verbs are this."""
 
@@ -42,6 +46,7 @@ class Named:
         self.gravity = vector("gravity", gravity)
         self.ground = parts.ground()
         self.parts: dict[str, Part] = {}
+        self.counters: dict[str, Counter] = {}
         self.beams: dict[str, BeamPart] = {}
         self.ends: dict[str, Part] = {}  # of beams: "rod root" and "rod tip" are nodes, too
         self.joints: dict[str, Joint] = {}
@@ -63,13 +68,24 @@ class Named:
             raise UnknownVerb("verb of a mechanism", name, known, MEANT.get(name))
 
     def __getitem__(self, name: str) -> Any:
-        groups = (self.parts, self.ends, self.beams, self.joints, self.forces, self.frames)
-        for group in groups:
+        for group in self._groups:
             if name in group:
                 return group[name]
         if name == "ground":
             return self.ground
-        raise UnknownName("part, joint, force or frame", name, {x for g in groups for x in g})
+        raise UnknownName("part, joint, force or frame", name, {x for g in self._groups for x in g})
+
+    @property
+    def _groups(self) -> tuple[dict[str, Any], ...]:
+        """Everything that has a name."""
+        return (
+            self.parts, self.ends, self.beams, self.joints, self.forces, self.frames, self.counters,
+        )  # fmt: skip
+
+    @property
+    def carriers(self) -> list[Part]:
+        """Parts and counters: all that have coordinates, in the order of these."""
+        return sorted((*self.parts.values(), *self.counters.values()), key=lambda x: x.first)
 
     # ---- names -----------------------------------------------------------------------------------
 
@@ -78,12 +94,16 @@ class Named:
             raise ModelError("a part needs a name", expected="a string", received=repr(name))
         if name.endswith(INNER):
             raise ModelError(f"{name!r} is no name", expected=f"one that does not end in {INNER}")
-        groups = (self.parts, self.ends, self.beams, self.joints, self.forces, self.frames)
-        if name == "ground" or any(name in group for group in groups):
+        if name == "ground" or any(name in group for group in self._groups):
             raise ModelError(
                 f"there is a {name!r} in this mechanism already", remedy="choose another name"
             )
         return name
+
+    def _called(self, name: Any, word: str) -> str:
+        """The name that was given, or one that is free."""
+        left_out = name is None or (isinstance(name, str) and not name)
+        return self._free(word) if left_out else self._new(name)
 
     def _free(self, word: str) -> str:
         k = len(self.joints) + len(self.forces) + 1
@@ -93,9 +113,12 @@ class Named:
 
     # ---- parts -----------------------------------------------------------------------------------
 
-    def _added(self, part: Part, looks: dict[str, Any]) -> Part:
+    def _added(self, part: Made, looks: dict[str, Any]) -> Made:
         part.first, part.looks = self.size, looks
-        self.parts[part.name] = part
+        if isinstance(part, Counter):
+            self.counters[part.name] = part
+        else:
+            self.parts[part.name] = part
         for k, coordinate in enumerate(part.shape.names(part.name)):
             self.numbers[coordinate] = self.size + k
         self.size += part.shape.size
@@ -103,6 +126,13 @@ class Named:
 
     def _part(self, given: Any) -> Part:
         held = given if isinstance(given, str) else getattr(given, "name", None)
+        if held in self.counters:
+            joint = self.counters[held].joint
+            raise ModelError(
+                f"{held} is a coordinate of joint {joint}, and no part",
+                expected="m.ground, a point or a body, or its name",
+                remedy=f'm.symbols("{held}") are its symbol and that of its rate',
+            )
         if held in self.beams and not isinstance(given, Part):
             raise ModelError(
                 f"{held} is a beam: what acts on it acts on one of its nodes",
@@ -129,25 +159,41 @@ class Named:
 
     def _sides(self, kind: str, given: tuple[Any, ...]) -> tuple[str, Part, Part]:
         """The name of a joint or a force, and the parts that it holds on to."""
+        led = len(given) == 2  # the first may be meant as a name
+        if len(given) == 3 and not isinstance(given[0], str):
+            raise self._no_sides(kind, given, "a name comes first, before both parts")
         if len(given) == 3:
             name, given = self._new(given[0]), given[1:]
         else:
             name = self._free("force" if kind in PULLING else "joint")
         if len(given) != 2:
-            raise ModelError(
-                f"a {kind} holds two parts together",
-                expected=f'm.{kind}(a, b, …) or m.{kind}("name", a, b, …)',
-                received=f"{len(given)} of them",
-            )
+            raise self._no_sides(kind, given, _LEFT_OUT)
+        if led and self._is_name(given[0]) and not self._is_name(given[1]):
+            raise self._no_sides(kind, given, _LEFT_OUT, f"; no part is called {given[0]!r}")
         a, b = (self._part(x) for x in given)
         if a is b:
             raise ModelError(f"{name} holds {a.name} to itself", expected="two different parts")
         return name, a, b
 
+    def _no_sides(
+        self, kind: str, given: tuple[Any, ...], remedy: str, more: str = ""
+    ) -> ModelError:
+        return ModelError(
+            f"a {kind} acts between two parts",
+            expected=f'm.{kind}(a, b, …) or m.{kind}("name", a, b, …)',
+            received=(", ".join(repr(x)[:40] for x in given) or "none") + more,
+            remedy=remedy,
+        )
+
+    def _is_name(self, given: Any) -> bool:
+        """Whether it is a text that no part is called, or nearly."""
+        known = {"ground", *self.parts, *self.ends, *self.beams, *self.counters}
+        return isinstance(given, str) and given not in known and not close_to(given, known)
+
     def _ends(self, name: str, a: Part, b: Part, ends: Any) -> np.ndarray:
         if ends is None:
             return np.array([a.position, b.position])
-        if isinstance(ends, str) or not hasattr(ends, "__len__") or len(ends) != 2:
+        if not counts(ends, 2):
             raise ModelError(
                 f"the ends of {name} cannot be read",
                 expected="two places",
@@ -197,6 +243,12 @@ class Named:
         if name not in self.joints:
             raise UnknownName("joint", str(name), self.joints)
         joint = self.joints[name]
+        if isinstance(given, Joint) and given is not joint:
+            raise ModelError(
+                f"this {name} is a joint of another mechanism",
+                expected=f'm.joints["{name}"], or its name',
+                received=repr(given)[:80],
+            )
         if joint.kind not in allowed:
             raise ModelError(
                 f"{joint.name} has no such motion",
@@ -215,6 +267,21 @@ class Named:
         else:
             parts = [a.on(joint.at[0], what), a.along(held["e"], what), b.on(joint.at[1], what)]
         return forces.Measure(kind, a, b, np.concatenate(parts), joint)
+
+
+def counts(given: Any, many: int) -> bool:
+    """Whether it is a list of so many things."""
+    try:
+        return not isinstance(given, str | bytes | dict | set) and len(given) == many
+    except TypeError:
+        return False
+
+
+def flag(what: str, given: Any) -> bool:
+    """Yes or no."""
+    if not isinstance(given, bool | np.bool_):
+        raise InputError(f"{what} is a flag", expected="True or False", received=repr(given)[:80])
+    return bool(given)
 
 
 def each(given: Any) -> tuple[Any, Any]:

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from taut import portable
 from taut.errors import InputError, ModelError, number
 from taut.lie import SO3
 from taut.model.mechanism.shapes import BODY, GROUND, PLATE, POINT, ROD, Shape
+from taut.portable import asymmetry, norm, product
 
 THIN = 1e-10  # of the largest moment of inertia: an extent below it is none
 UNIT = 1e-9  # a quaternion's length may be off by this
@@ -66,7 +68,7 @@ class Part:
     @property
     def directors(self) -> np.ndarray:
         """Columns: principal axes in space at the start."""
-        return self.rotation @ self.axes
+        return product(self.rotation, self.axes)
 
     @property
     def extents(self) -> np.ndarray:
@@ -113,7 +115,7 @@ class Part:
     def _reached(self, away: np.ndarray, what: str, given: np.ndarray) -> np.ndarray:
         if self.shape is GROUND:
             return away
-        found = self.directors.T @ away
+        found = product(self.directors.T, away)
         reach = list(self.shape.reach)
         if self.shape is ROD and np.abs(found[:2]).max() > 1e-9 * (np.abs(found).max() + 1e-300):
             raise ModelError(
@@ -124,6 +126,22 @@ class Part:
                 remedy="give the rod a moment of inertia about its axis",
             )
         return found[reach]
+
+
+@dataclass(eq=False)
+class Counter(Part):
+    """A coordinate of its own that is no part: an angle that counts turns, or s on a curve.
+
+    Attributes
+    ----------
+    joint : str
+        Whose it is.
+    """
+
+    joint: str = ""
+
+    def __repr__(self) -> str:
+        return f"<coordinate {self.name!r} of joint {self.joint}>"
 
 
 def starts(parts: Sequence[Part]) -> tuple[np.ndarray, np.ndarray]:
@@ -194,7 +212,7 @@ def body(
                 f"two angular velocities of {where}",
                 expected="angular_velocity in space, or body_angular_velocity in its own axes",
             )
-        omega = turned @ vector(f"the angular velocity of {where}", body_spin)
+        omega = product(turned, vector(f"the angular velocity of {where}", body_spin))
     moments, axes = principal(where, inertia)
     shape, moments, axes = _shaped(moments, axes)
     return Part(
@@ -230,7 +248,7 @@ def vector(what: str, given: Any) -> np.ndarray:
     """Three finite numbers."""
     try:
         found = np.array(given, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(
             f"{what} cannot be read", expected="three numbers", received=repr(given)[:80]
         ) from error
@@ -244,10 +262,13 @@ def vector(what: str, given: Any) -> np.ndarray:
 def direction(what: str, given: Any) -> np.ndarray:
     """A vector of length one along what is given."""
     found = vector(what, given)
-    length = float(np.linalg.norm(found))
-    if length == 0:
+    largest = float(np.abs(found).max())
+    if largest == 0:
         raise InputError(f"{what} has no direction", expected="a vector that is not zero")
-    return found / length
+    if largest <= 1 and abs(float(norm(found)) - 1) <= 4 * np.finfo(float).eps:
+        return found  # as it is, so that what is written to a file comes back
+    found = found / largest  # whose squares neither vanish nor overflow
+    return found / float(norm(found))
 
 
 def weight(where: str, given: Any) -> float:
@@ -268,7 +289,7 @@ def principal(where: str, given: Any) -> tuple[np.ndarray, np.ndarray]:
     what = f"the inertia of {where}"
     try:
         found = np.array(given, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(
             f"{what} cannot be read",
             expected="three principal moments, or a 3 × 3 matrix",
@@ -282,11 +303,10 @@ def principal(where: str, given: Any) -> tuple[np.ndarray, np.ndarray]:
         )
     axes = np.eye(3)
     if found.ndim == 2:
-        if np.abs(found - found.T).max() > 1e-12 * np.abs(found).max():
+        if asymmetry(found) is not None:
             raise ModelError(f"{what} is not symmetric", received=found.tolist())
         if np.count_nonzero(found - np.diag(np.diagonal(found))):
-            found, axes = np.linalg.eigh(found)
-            axes[:, 2] *= np.sign(np.linalg.det(axes))
+            found, axes = portable.principal((found + found.T) / 2)
         else:
             found = np.diagonal(found).copy()
     largest = float(found.max())
@@ -315,14 +335,14 @@ def rotation_of(where: str, given: Any) -> np.ndarray:
         return np.eye(3)
     try:
         found = np.array(given, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(
             f"the rotation of {where} cannot be read",
             expected="a 3 × 3 rotation, or a quaternion (w, x, y, z)",
             received=repr(given)[:80],
         ) from error
     if found.shape == (4,):
-        length = float(np.linalg.norm(found))
+        length = float(norm(found))
         if not abs(length - 1) <= UNIT:
             raise ModelError(
                 f"the quaternion of {where} is no rotation",

@@ -8,21 +8,10 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypeVar, cast
 
-from taut.errors import InputError, ModelError, close_to
+from taut.calls import misfit
+from taut.errors import InputError, ModelError
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
-
-
-# What others call arguments, and what they are called here.
-CALLED = {
-    "position": ("at",), "pos": ("at",), "location": ("at",), "origin": ("at",), "center": ("at",),
-    "centre": ("at",), "point": ("at",), "com": ("at",), "place": ("at",),
-    "orientation": ("rotation",), "quaternion": ("rotation",), "rot": ("rotation",),
-    "omega": ("angular_velocity",), "spin": ("angular_velocity",), "vel": ("velocity",),
-    "k": ("stiffness",), "c": ("damping",), "rest_length": ("length",), "l0": ("length",),
-    "color": ("colour",), "moments": ("inertia",), "moi": ("inertia",), "m": ("mass",),
-    "direction": ("axis", "normal", "along"), "torque": ("drive",),
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -59,8 +48,10 @@ def recorded(verb: Verb) -> Verb:
                 expected="the mechanism itself, or a copy",
                 remedy="m = system.mechanism.copy()",
             )
-        given, options = _named(mechanism, signature, given, options)
-        _check_call(verb.__name__, signature, given, options)
+        given, options = _named(mechanism, verb.__name__, signature, given, options)
+        wrong = misfit(f"m.{verb.__name__}", signature, (mechanism, *given), options, 1)
+        if wrong is not None:
+            raise wrong
         outermost, mechanism._telling = not mechanism._telling, True
         try:
             made = verb(mechanism, *given, **options)
@@ -73,15 +64,28 @@ def recorded(verb: Verb) -> Verb:
             mechanism.record.setdefault(name, entry)  # an angle may be asked for again
         return made
 
+    vars(told)["is_verb"] = True
     return cast(Verb, told)
 
 
 def _named(
-    mechanism: Any, signature: inspect.Signature, given: tuple, options: dict
+    mechanism: Any, verb: str, signature: inspect.Signature, given: tuple, options: dict
 ) -> tuple[tuple, dict]:
     """The arguments with the name where the verb takes it."""
     known = signature.parameters
-    if "sides" in known and "name" in options and len(given) == 2:
+    many = 3 if "sides" in known else len(_first(signature)) + 1
+    if (
+        isinstance(options.get("name"), str)
+        and options["name"]
+        and len(given) == many
+        and ("sides" in known or "name" in known)
+    ):
+        raise InputError(
+            f"m.{verb} is given two names",
+            received=f"{given[0]!r} and {options['name']!r}"[:80],
+            remedy="leave one of them out",
+        )
+    if "sides" in known and "name" in options and len(given) <= 2:
         name = options.pop("name")
         return ((name, *given) if name else given), options
     own = known.get("name")
@@ -99,61 +103,6 @@ def _named(
 def _first(signature: inspect.Signature) -> list[inspect.Parameter]:
     """What a verb takes by position, without the mechanism."""
     return [x for x in signature.parameters.values() if x.kind is x.POSITIONAL_OR_KEYWORD][1:]
-
-
-def _check_call(verb: str, signature: inspect.Signature, given: tuple, options: dict) -> None:
-    """An `InputError` with the signature for a call that does not fit it."""
-    known = list(signature.parameters.values())[1:]
-    first, names = _first(signature), [x.name for x in known if x.kind is not x.VAR_POSITIONAL]
-    filled = [x.name for x in first[: len(given)]]
-    some, any_name = (any(x.kind is kind for x in known) for kind in (
-        inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD))  # fmt: skip
-    missing = [
-        x.name for x in known
-        if x.default is x.empty and x.kind in (x.KEYWORD_ONLY, x.POSITIONAL_OR_KEYWORD)
-        and x.name not in (*filled, *options)
-    ]  # fmt: skip
-    called = {x: next((y for y in CALLED.get(x, ()) if y in names), "") for x in options}
-    strange = [x for x in options if x not in names and (called[x] or not any_name)]
-    twice = [x for x in options if x in filled]
-    many = len(given) - len(first)
-    remedy = None
-    if strange:
-        what, close = f"has no argument {strange[0]!r}", close_to(strange[0], names)
-        remedy = f"did you mean {close}=…?" if close else None
-        if own := called[strange[0]]:
-            remedy = f"{strange[0]} is called {own} here: {own}=…"
-    elif many > 0 and not some:
-        what = f"takes {len(first)} without a name, not {len(given)}"
-        remedy = f"name the others: {', '.join(f'{x}=…' for x in missing or names[len(first) :])}"
-    elif twice:
-        what, remedy = f"is given {twice[0]} twice", "leave one of them out"
-    elif missing:
-        what = f"needs {' and '.join(missing)}"
-        remedy = "add " + ", ".join(f"{x}=…" for x in missing)
-    else:
-        return
-    words = [repr(x)[:40] for x in given] + [f"{key}=…" for key in options]
-    raise InputError(
-        f"m.{verb} {what}",
-        expected=f"m.{verb}({', '.join(_shown(known))})",
-        received=f"m.{verb}({', '.join(words)})",
-        remedy=remedy,
-    )
-
-
-def _shown(known: list[inspect.Parameter]) -> list[str]:
-    """A signature for people: what may be left out in brackets."""
-    found = []
-    for x in known:
-        if x.name == "sides":
-            found += ['["name"]', "a", "b"]
-        elif x.kind in (x.VAR_POSITIONAL, x.VAR_KEYWORD):
-            found.append("…")
-        else:
-            word = x.name if x.kind is x.POSITIONAL_OR_KEYWORD else f"{x.name}=…"
-            found.append(word if x.default is x.empty else f"[{word}]")
-    return found
 
 
 def _numbered(verb: str, known: dict[str, Told]) -> str:

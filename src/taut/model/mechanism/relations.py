@@ -20,19 +20,23 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from taut.calls import public
 from taut.errors import ModelError, number
 from taut.model.mechanism.joints import Joint, Track, numbered, triad
 from taut.model.mechanism.library import Piece, Written
-from taut.model.mechanism.parts import Part, direction, vector
+from taut.model.mechanism.named import counts
+from taut.model.mechanism.parts import Counter, Part, direction, vector
 from taut.model.mechanism.record import recorded
 from taut.model.mechanism.shapes import GROUND, NUMBER, POINT, Shape, Side, dot, inner, minus
 from taut.model.mechanism.words import TURNING, Words
 from taut.model.symbols import scalar, t
+from taut.portable import product
 
 SHARE = 0.2  # of the inertia that may be moved: far from singular, and from nothing
 X, Y, Z = sp.symbols("x y z", real=True)
 
 
+@public
 class Relations(Words):
     """The verbs by which these are added; a part of `Mechanism`."""
 
@@ -54,7 +58,7 @@ class Relations(Words):
         """A new coordinate φ with u_b = cos φ u_a + sin φ w_a, and the inertia that it is lent."""
         a, b = joint.a, joint.b
         values = self.measure(joint, "angle").values
-        number_ = self._number(f"angle_{joint.name}", _rate(joint))
+        number_ = self._number(f"angle_{joint.name}", joint.name, _rate(joint))
         indices = [*a.indices, *b.indices, number_.first]
         key = ("angle", a.shape.name, b.shape.name)
         share = SHARE / (_ease(a) + _ease(b))
@@ -64,10 +68,10 @@ class Relations(Words):
         object.__setattr__(joint, "angle", number_.name)
         object.__setattr__(joint, "counter", number_)
 
-    def _number(self, name: str, rate: float, at: float = 0.0) -> Part:
-        part = Part(self._new(name), NUMBER)
-        part.position, part.velocity = np.array([at, 0.0, 0.0]), np.array([rate, 0.0, 0.0])
-        return self._added(part, {})
+    def _number(self, name: str, joint: str, rate: float, at: float = 0.0) -> Counter:
+        made = Counter(self._new(name), NUMBER, joint=joint)
+        made.position, made.velocity = np.array([at, 0.0, 0.0]), np.array([rate, 0.0, 0.0])
+        return self._added(made, {})
 
     @recorded
     def gear(self, first: Any, second: Any, *, ratio: float, name: str = "") -> Joint:
@@ -84,7 +88,7 @@ class Relations(Words):
         pair = [self._joint(x, (*TURNING, "prismatic")) for x in (first, second)]
         if pair[0] is pair[1]:
             raise ModelError("a gear joins a joint to itself", expected="two hinges or sliders")
-        name = self._new(name) if name else self._free("joint")
+        name = self._called(name, "joint")
         # What it acts on: the second parts, unless they do not move or are one and the same.
         one = pair[0].b is pair[1].b and pair[0].a.shape.size and pair[1].a.shape.size
         ends = [(x.a, x.at[0]) if one or not x.b.shape.size else (x.b, x.at[1]) for x in pair]
@@ -97,7 +101,7 @@ class Relations(Words):
         moving: list[list[Part]] = []
         for joint in pair:
             slides = joint.kind == "prismatic"
-            moving.append([joint.a, joint.b] if slides else [self.parts[self.angle(joint).name]])
+            moving.append([joint.a, joint.b] if slides else [self.counters[self.angle(joint).name]])
         held = list({id(x): x for group in moving for x in group}.values())
         places: list[list[float]] = [[] for _ in held]
         which = []
@@ -165,7 +169,7 @@ class Relations(Words):
         a, b, what = joint.a, joint.b, f"joint {joint.name}"
         values = [*a.on(joint.at[0], what), *a.along(joint.triad[line], what)]
         values += [*b.on(joint.at[1], what), lead]
-        turned = self.parts[joint.angle]
+        turned = self.counters[joint.angle]
         joint.pieces.append(
             Piece(
                 "constraint", ("rolled", a.shape.name, b.shape.name), partial(_rolled_row, a, b),
@@ -182,7 +186,7 @@ class Relations(Words):
             raise ModelError("a drive moves one thing", expected="angle=… or slide=…")
         kinds = ("revolute", "cylindrical") if slide is None else ("prismatic", "cylindrical")
         held = self._joint(joint, kinds)
-        name = self._new(name) if name else self._free("joint")
+        name = self._called(name, "joint")
         motion = _of_time(name, angle if slide is None else slide)
         kind = "angle" if slide is None else "slide"
         measure = self.measure(held, kind)
@@ -199,8 +203,8 @@ class Relations(Words):
     def move(self, part: Any, motion: Any, *, at: Any = None, name: str = "") -> Joint:
         """Make a place of a part go where three expressions of `taut.t` say."""
         held = self._mover(part)
-        name = self._new(name) if name else self._free("joint")
-        if isinstance(motion, str) or not hasattr(motion, "__len__") or len(motion) != 3:
+        name = self._called(name, "joint")
+        if not counts(motion, 3):
             raise ModelError(f"{name} cannot be read", expected="three expressions of t")
         path = tuple(_of_time(name, x) for x in motion)
         place = held.position if at is None else vector(f"the place of {name}", at)
@@ -241,7 +245,7 @@ class Relations(Words):
         start : float
             Where on the curve it begins, if that is given by s.
         """
-        listed = not isinstance(curve, str) and hasattr(curve, "__len__") and len(curve) == 2
+        listed = counts(curve, 2)
         if listed and hasattr(curve[0], "__len__") and isinstance(curve[1], sp.Symbol):
             return self._along_curve(part, curve[0], curve[1], at, start, name)
         if not listed:
@@ -254,7 +258,7 @@ class Relations(Words):
 
     def _on(self, part: Any, given: list[Any], at: Any, name: str, kind: str) -> Joint:
         held = self._mover(part)
-        name = self._new(name) if name else self._free("joint")
+        name = self._called(name, "joint")
         rows = [_in_space(name, e) for e in given]
         place = held.position if at is None else vector(f"the place of {name}", at)
         key = (kind, held.shape.name, sp.srepr(rows))
@@ -266,7 +270,7 @@ class Relations(Words):
 
     def _along_curve(self, part, path, symbol, at, start, name) -> Joint:
         held = self._mover(part)
-        name = self._new(name) if name else self._free("joint")
+        name = self._called(name, "joint")
         (s,) = inner("s")
         track = tuple(scalar(e, f"the curve of {name}").subs(symbol, s) for e in path)
         if len(track) != 3 or set().union(*(e.free_symbols for e in track)) - {s}:
@@ -281,7 +285,8 @@ class Relations(Words):
             raise ModelError(f"the curve of {name} has no direction at its start")
         place = held.position if at is None else vector(f"the place of {name}", at)
         moving = held.velocity + np.cross(held.angular_velocity, place - held.position)
-        number_ = self._number(f"s_{name}", float(slope @ moving / (slope @ slope)), begin)
+        rate = float(product(slope, moving) / product(slope, slope))
+        number_ = self._number(f"s_{name}", name, rate, begin)
         values = held.on(place, f"joint {name}")
         arm = 1.0 if held.shape is POINT else 1.0 + float(np.sum((place - held.position) ** 2))
         share = SHARE / (1 / held.mass + _ease(held) * arm)
@@ -310,7 +315,7 @@ def _ease(part: Part) -> float:
 
 def _rate(joint: Joint) -> float:
     """φ̇ at the start."""
-    return float((joint.b.angular_velocity - joint.a.angular_velocity) @ joint.triad["e"])
+    return float(product(joint.b.angular_velocity - joint.a.angular_velocity, joint.triad["e"]))
 
 
 def _angle_sides(a: Part, b: Part):
@@ -426,7 +431,7 @@ def _in_space(name: str, given: Any) -> sp.Expr:
     found = scalar(given, f"the equation of {name}")
     own = {s.name: s for s in (X, Y, Z)} | {t.name: t}
     stray = sorted({getattr(x, "name", str(x)) for x in found.free_symbols} - set(own))
-    if stray or not found.free_symbols:
+    if stray or not {x.name for x in found.free_symbols} - {t.name}:
         raise ModelError(
             f"the equation of {name} cannot be used",
             expected="an expression of x, y, z (and t)",

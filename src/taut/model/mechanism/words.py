@@ -6,6 +6,7 @@ from typing import Any
 
 import sympy as sp
 
+from taut.calls import public
 from taut.errors import UnknownName
 from taut.model.mechanism.forces import Measure
 from taut.model.mechanism.named import Named
@@ -16,6 +17,7 @@ SLIDING = ("prismatic", "cylindrical")
 DOT = "_dot"  # what the name of a rate ends in
 
 
+@public
 class Words(Named):
     """How expressions of a user are read; a part of `Mechanism`."""
 
@@ -23,6 +25,7 @@ class Words(Named):
         """The symbols of a part's coordinates and of their rates, for laws of your own.
 
         Of a joint: its angle (or slide) and rate; of a cylindrical one, both, one after the other.
+        Of a counter: its symbol, and that of its rate.
 
         Examples
         --------
@@ -37,6 +40,8 @@ class Words(Named):
         if joint in self.joints:
             kinds = motions(self.joints[joint].kind)
             return tuple(sp.Symbol(x, real=True) for k in kinds for x in joint_words(k, joint))
+        if joint in self.counters:
+            return tuple(sp.Symbol(x, real=True) for x in (joint, joint + DOT))
         held = self._part(part)
         names = held.shape.names(held.name)
         q = tuple(sp.Symbol(name, real=True) for name in names)
@@ -70,7 +75,7 @@ class Words(Named):
         for joint in self.joints.values():
             for kind in motions(joint.kind):
                 words = joint_words(kind, joint.name)
-                if words[0] in self.parts or not names.keys() & set(words):
+                if words[0] in self.counters or not names.keys() & set(words):
                     continue
                 found = self._written_out(self.measure(joint, kind))
                 table |= {names[x]: e for x, e in zip(words, found, strict=True) if x in names}

@@ -1,0 +1,140 @@
+"""Momenta, rotations, boosts and scalings without a search, of many bodies in any surroundings."""
+
+from collections import Counter
+from itertools import combinations
+
+import pytest
+import sympy as sp
+
+import taut
+from taut.laws import alone
+from taut.laws.affine import Affine
+from taut.laws.budget import Budget, Spent, limited
+from taut.laws.find import Finder
+from taut.laws.known import laws_of
+
+TURN = sp.Matrix([[3, 4, 0], [-4, 3, 0], [0, 0, 5]]) / 5
+TURN = TURN * sp.Matrix([[13, 0, 0], [0, 5, 12], [0, -12, 5]]) / 13
+
+
+def bodies(count, power=1, masses=None, soft=0, around=None, turn=None, springs=()):
+    """So many points that attract each other, with a field around them."""
+    names = taut.coordinates(" ".join(f"{a}{i}" for i in range(count) for a in "xyz"))
+    places = [sp.Matrix(names[3 * i : 3 * i + 3]) for i in range(count)]
+    masses = masses or [sp.Integer(i + 1) for i in range(count)]
+    well = 0
+    for i, j in combinations(range(count), 2):
+        apart = places[i] - places[j]
+        well -= masses[i] * masses[j] / sp.sqrt(apart.dot(apart) + soft) ** power
+    for i, j, k, rest in springs:
+        apart = places[i] - places[j]
+        well += k * (sp.sqrt(apart.dot(apart)) - rest) ** 2 / 2
+    if around is not None:
+        well += sum(around((turn or sp.eye(3)) * r) for r in places)
+    own = sorted(str(s) for s in set().union(*(sp.sympify(m).free_symbols for m in masses)))
+    mass = [m for m in masses for _ in range(3)]
+    return taut.System(names, mass=mass, potential=well, parameters=own)
+
+
+def kinds(model):
+    found = Affine(model).found()
+    assert all(x.formal for x in found)
+    return Counter(x.kind for x in found)
+
+
+GALILEI = {"energy": 1, "momentum": 3, "angular momentum": 3, "boost": 3}
+WALL = {"energy": 1, "momentum": 2, "angular momentum": 1, "boost": 2}
+WALLS = {
+    "polynomial": lambda r: r[2] ** 4,
+    "exponential": lambda r: sp.exp(r[2]),
+    "cosine": lambda r: sp.cos(r[2]),
+    "logarithm": lambda r: sp.log(r[2] ** 2 + 1),
+    "hyperbolic": lambda r: sp.tanh(r[2]),
+}
+
+
+@pytest.mark.parametrize("given", [
+    {}, {"soft": sp.Rational(1, 100)}, {"power": 3}, {"springs": [(0, 1, 3, 2), (1, 2, 2, 1)]},
+    {"masses": sp.symbols("m1:5", positive=True)}, {"masses": [1.0, 9.547e-4, 2.858e-4, 1.66e-7]},
+])  # fmt: skip
+def test_ten_laws_of_bodies_that_attract_each_other(given):
+    assert kinds(bodies(4, **given)) == GALILEI
+
+
+@pytest.mark.parametrize("name", WALLS)
+def test_a_wall_that_breaks_one_direction_which_is_no_axis(name):
+    """Its poles and functions were one group with all of the rest, and took the whole budget."""
+    assert kinds(bodies(5, around=WALLS[name], turn=TURN)) == WALL
+
+
+def test_poles_have_equations_of_their_own():
+    """Rational potentials were one group: the sum of 36 quotients took the whole budget."""
+    with limited(Budget(4.0, 20.0)):
+        found = kinds(bodies(9, power=2))
+    assert found == GALILEI | {"point symmetry": 1, "scaling": 1}
+
+
+def test_what_is_no_symmetry_is_not_found():
+    centre = kinds(bodies(3, around=lambda r: -1 / sp.sqrt(r.dot(r))))
+    assert centre == {"energy": 1, "angular momentum": 3}
+    moved = sp.Matrix([1, 2, 3])
+    off = bodies(3, around=lambda r: -1 / sp.sqrt((r - moved).dot(r - moved)) + (r.dot(r)) ** 2)
+    assert kinds(off) == {"energy": 1, "angular momentum": 1}
+    oblong = bodies(3, around=lambda r: r[0] ** 4 + 2 * r[1] ** 4 + 3 * r[2] ** 4)
+    assert kinds(oblong) == {"energy": 1}
+
+
+def test_numerators_that_move_keep_their_poles_with_the_rest():
+    """x⁴/(1 + x²) = x² − 1 + 1/(1 + x²): parts of one law may stand in different summands."""
+    x, y = q = taut.coordinates("x y")
+    u, v = taut.velocities(q)
+    split = x**4 / (1 + x**2) - 1 / (1 + x**2) - x**2  # −1, in three summands
+    assert kinds(taut.System(q, mass=1, potential=split + y**4)) >= Counter(energy=1, momentum=1)
+    apart = 1 / (x**2 - 1) - 1 / (2 * (x - 1)) + 1 / (2 * (x + 1))  # 0
+    assert kinds(taut.System(q, mass=1, potential=apart + y**4)) >= Counter(energy=1, momentum=1)
+    moving = taut.System(q, lagrangian=u * v - sp.log(x))  # (x, −y), with G = −t
+    law = x * v - y * u + taut.t
+    assert any(sp.expand(f.expression**2 - law**2) == 0 for f in Affine(moving).found())
+
+
+def test_time_may_be_stretched_where_nothing_else_is_kept():
+    (z,) = q = taut.coordinates("z")
+    (w,) = taut.velocities(q)
+    t = taut.t
+    emden = taut.System(q, lagrangian=t**2 * (w**2 / 2 - z**6 / 6))
+    (law,) = taut.conserved(emden)
+    known_law = t**3 * w**2 + t**3 * z**6 / 3 + t**2 * z * w
+    assert sp.simplify(sp.cancel(law.expression / known_law)).is_number
+    assert taut.conserved(emden).complete.startswith("complete: every law of degree ≤ 4")
+
+
+def test_why_there_are_none_is_said_of_both_searches(monkeypatch):
+    """It was 'degree 2 takes …' where the search for symmetries had run out of time."""
+    monkeypatch.setattr(alone, "BUDGET", (1e-6, 60.0))
+    found = laws_of(bodies(7, soft=sp.Rational(1, 7)), {})
+    assert isinstance(found, taut.InputError)
+    assert str(found).startswith("degree 2 takes")
+    assert "of the search for symmetries its budget, 1e-06 s of work, is spent" in str(found)
+
+
+def test_a_degree_that_was_not_finished_gives_no_sums_of_laws(monkeypatch):
+    """A boost was a sum of boosts and products, called a point symmetry, where time was short."""
+    x, _ = q = taut.coordinates("x y")
+    u, v = taut.velocities(q)
+    finder = Finder(taut.System(q, mass=1), (), None)
+    finder.at(1)
+    before = list(finder.found)
+    assert {law.expression for law in before} == {u, v}
+    made = [(u**2 + v, {}), (x - taut.t * u, {})]
+
+    def short(functions, residues, known):
+        if not made:
+            raise Spent("it is over", False)
+        return made.pop(0)
+
+    monkeypatch.setattr(finder, "_recovered", short)
+    with pytest.raises(Spent):
+        finder.at(2)
+    assert finder.found == before
+    finder.complete_unfinished()
+    assert [law.expression for law in finder.found[2:]] == [x - taut.t * u]
