@@ -70,7 +70,7 @@ VERDICTS = (
         "the slope of block means with its 95 % interval, × duration",
         "the band of the energy over all steps; the band against 8 ε (\\|E₀\\| + max \\|p·v\\| "
         "+ √steps (range of \\|p·v\\| + max Σ \\|F q\\|)), and against the kinetic energy",
-        (*DRIFT, "lost: … % of the kinetic energy", "lost: more than the kinetic energy"),
+        (*DRIFT, "wrong by … % of the kinetic energy", "wrong by more than the kinetic energy"),
     ),
     Verdict(
         "energy − work",
@@ -95,9 +95,11 @@ VERDICTS = (
     Verdict(
         "resolution",
         "the velocity after a step, and after 2, 4 and 8 shorter ones instead, at up to 16 steps",
-        "the speed, in the norm of the kinetic energy: 5 % is unresolved, 0.5 % coarse",
+        "the speed, in the norm of the kinetic energy: 5 % is unresolved, 0.5 % coarse; of each "
+        "mass also its own speed",
         (
             "resolved", "coarse", "coarse: its quickest parts are unresolved",
+            "coarse: its lightest parts are unresolved",
             "unresolved at t = …: use a smaller step", "unresolved: use a smaller step",
             "unresolved: forces change within a step", "at rest",
         ),

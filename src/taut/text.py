@@ -52,6 +52,12 @@ def counted(count: int, one: str, many: str = "") -> str:
     return f"{count} {one if count == 1 else many or one + 's'}"
 
 
+def percent(share: float, sign: str = "") -> str:
+    """A share in hundredths, without its sign %: two digits, from ten on whole ones."""
+    value = 100 * share
+    return f"{value:{sign}.0f}" if abs(value) >= 10 else f"{value:{sign}.2g}"
+
+
 def marked(text: object) -> str:
     """Text in HTML: escaped, and with nothing in it that a notebook takes for a formula."""
     return escape(str(text)).replace("$", "<span>$</span>").replace("\\", "<span>\\</span>")

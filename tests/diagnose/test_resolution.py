@@ -61,6 +61,7 @@ def test_numbers_are_those_of_the_row():
         (Halved(1e-3, 0.1, 0.0, 3), "resolved"),
         (Halved(1e-2, 0.1, 0.0, 3), "coarse"),
         (Halved(1e-2, 0.1, 0.0, 3, share=0.5), "coarse: its quickest parts are unresolved"),
+        (Halved(1e-3, 0.1, 0.0, 3, light=0.5), "coarse: its lightest parts are unresolved"),
         (Halved(1e-2, 0.1, 0.0, 3, forcing=0.5), "unresolved: forces change within a step"),
         (Halved(np.inf, 0.1, 2.5, 3), "unresolved at t = 2.5: use a smaller step"),
     ],
@@ -103,6 +104,16 @@ def test_problems_are_resolved_at_their_own_steps(name):
         ((_, _, verdict),) = facts.resolution.rows()
         assert verdict == "resolved"
         assert facts.loose == 0
+
+
+@pytest.mark.parametrize("mass", [1e-3, 1e-9, 1e-12])
+@pytest.mark.parametrize(("turn", "known"), [(2, False), (0.2, True)])
+def test_what_is_light_does_not_hide_behind_what_is_heavy(mass, turn, known):
+    """Both move as far; next to nothing of the energy is that of the light one."""
+    h = 0.005
+    two = taut.System(Q, mass=[1, mass], potential=x**2 / 2 + mass * (turn / h) ** 2 * y**2 / 2)
+    facts = taut.simulate(two, q0=[1, 1e-2], v0=0, step=h, duration=2, laws=None).certificate
+    assert facts.resolved is known
 
 
 def test_flows_are_judged_by_their_variables():

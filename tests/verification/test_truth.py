@@ -51,7 +51,7 @@ PAIRS = (
     ("period-2-pendulum", "lanes 2"),
 )
 # Of those that are quick to compile; one of each method, and most of the kinds.
-MODELS = (102, 105, 107, 109, 112, 113, 114, 116, 117, 119, 120, 121, 139)
+MODELS = (24, 102, 105, 107, 109, 112, 113, 114, 116, 117, 119, 120, 121, 139)
 MECHANISMS = (6, 9)
 
 

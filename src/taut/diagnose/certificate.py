@@ -24,7 +24,7 @@ from taut.march import loop
 from taut.march.redundant import owners, told
 from taut.march.trajectory import Trajectory
 from taut.march.tuned import keeps_energy, run_error
-from taut.text import Sheet
+from taut.text import Sheet, percent
 
 EPS = np.finfo(float).eps
 ROUNDED = 100 * EPS  # of the size of a constraint: what rounding may leave of it
@@ -390,7 +390,7 @@ class Certificate(Sheet):
         e = self.energy
         if self.run.system.first_order:
             return []
-        amount = f"({_percent(e.relative, '+')} ± {_percent(e.relative_half_width)}) % of the band"
+        amount = f"({percent(e.relative, '+')} ± {percent(e.relative_half_width)}) % of the band"
         if np.isinf(e.half_width) or not np.isfinite(e.band):
             amount = "too few steps to tell" if self.steps < LONG_ENOUGH else "beyond measure"
         if self.run.system.conservative:
@@ -421,7 +421,7 @@ class Certificate(Sheet):
         scale, what = max(
             (self.gross_work, "the work"), (self._kinetic_range, "the change of the kinetic energy")
         )
-        share = f"{_percent(band / scale)} % of {what}" if scale > 0 else ""
+        share = f"{percent(band / scale)} % of {what}" if scale > 0 else ""
         if np.isnan(self.sum_error):
             off = "the work is summed to order 2" if self.run.method.order > 2 else ""
         else:
@@ -454,8 +454,8 @@ class Certificate(Sheet):
             # Of a few steps, which may begin at rest, only what blows up.
             gone = self.energy.band > LOST * (self._reach + self._kinetic.max(initial=0.0))
             if share > LOST and (gone or self.steps >= LONG_ENOUGH):
-                amount = f"{_percent(share)} % of" if share < 1 else "more than"
-                return f"lost: {amount} the kinetic energy"
+                amount = f"{percent(share)} % of" if share < 1 else "more than"
+                return f"wrong by {amount} the kinetic energy"
         return verdict
 
     @cached_property
@@ -551,11 +551,6 @@ def ended(run: Any) -> list[tuple[str, str, str]]:
     why = run.ended_early
     stopped = "stopped" if why.startswith("interrupted") else "failed"
     return [("ended early", why, stopped)] if why else []
-
-
-def _percent(share: float, sign: str = "") -> str:
-    value = 100 * share
-    return f"{value:{sign}.0f}" if abs(value) >= 10 else f"{value:{sign}.2g}"
 
 
 @public

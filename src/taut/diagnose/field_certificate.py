@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from taut.calls import public
-from taut.diagnose.certificate import EPS, FAR, _energy_drift, _percent, ended
+from taut.diagnose.certificate import EPS, FAR, _energy_drift, ended
 from taut.diagnose.drift import Drift
 from taut.diagnose.resolution import Resolution
 from taut.fields.turning import turn_per_edge, turning
@@ -21,7 +21,7 @@ from taut.lie import SE3
 from taut.march.field_halving import halved_field
 from taut.march.field_trajectory import FieldTrajectory
 from taut.march.loop import BOOKS
-from taut.text import Sheet
+from taut.text import Sheet, percent
 
 ROUND_OFF = 1e3 * EPS  # of the sum of the parts that a momentum is made of, per √steps beyond 10⁴
 NEWTON = 1e3 * EPS  # of energies, per √steps: what is left of equations that are solved
@@ -150,7 +150,7 @@ class FieldCertificate(Sheet):
         scale, what = max(
             (self.gross_work, "the work"), (self._kinetic_range, "the change of the kinetic energy")
         )
-        return f"{_percent(band / scale)} % of {what}" + (
+        return f"{percent(band / scale)} % of {what}" + (
             ": look at the step, and for jumps" if band > LOST * scale else ""
         )
 
@@ -220,7 +220,7 @@ class FieldCertificate(Sheet):
 
     def _energy_rows(self) -> list[tuple[str, str, str]]:
         e = self.energy
-        amount = f"({_percent(e.relative, '+')} ± {_percent(e.relative_half_width)}) % of the band"
+        amount = f"({percent(e.relative, '+')} ± {percent(e.relative_half_width)}) % of the band"
         if np.isinf(e.half_width):
             amount = "too few steps to tell"
         if not self.gross_work:

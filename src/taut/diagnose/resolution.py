@@ -15,7 +15,7 @@ import numpy as np
 from taut.diagnose.guards import Chatter, Pole, chattering, passed
 from taut.march.halving import Halved, halved, looks
 from taut.march.trajectory import Trajectory
-from taut.text import shortened
+from taut.text import percent, shortened
 
 # An error of a step, of the speed.  RATTLE has it with eight steps in a turn; after a turn the
 # motion is out by a seventh of a radian.
@@ -52,7 +52,8 @@ class Resolution:
         if self.steps is None:
             return None
         s = self.steps
-        return not s.astray and s.error <= UNRESOLVED and s.share <= PARTLY and s.forcing <= ALIASED
+        moves = max(s.error, s.light) <= UNRESOLVED and s.share <= PARTLY
+        return moves and not s.astray and s.forcing <= ALIASED
 
     @property
     def lost(self) -> bool:
@@ -68,6 +69,7 @@ class Resolution:
             "resolved": self.resolved,
             "step_error": None if s is None else s.error,
             "step_error_of_quick_parts": None if s is None else s.share,
+            "step_error_of_light_parts": None if s is None else s.light,
             "step_astray": None if s is None or not s.astray else s.t,
             "steps_looked_at": None if s is None else s.looked,
             "step_turn": s.turn if s is not None and s.turned else None,
@@ -90,7 +92,7 @@ class Resolution:
                 word = "unresolved: jumped past it, use a smaller step"
             found.append(("pole", value, word))
         for switch in self.switches:
-            share = f"{100 * switch.share:.2g} % of the steps"
+            share = f"{percent(switch.share)} % of the steps"
             value = f"{shortened(switch.switch, NAME)} sticks at 0, or goes to and fro, in {share}"
             word = "unresolved: smooth this switch, or use events"
             found.append(("switching", value, word))
@@ -106,7 +108,7 @@ class Resolution:
         # What turns by more than half a turn in a step may turn by any more in its parts.
         least = "at least " if s.error > UNRESOLVED or s.turn > np.pi else ""
         error = f"error {s.error:.1g} per step"
-        some = f" (of {100 * s.looked:.2g} % of the steps)" if s.looked < ALL else ""
+        some = f" (of {percent(s.looked)} % of the steps)" if s.looked < ALL else ""
         return (f"{least}{s.turn:.2g} rad, {error}" if s.turned else error) + some
 
     def _verdict(self, s: Halved) -> str:
@@ -120,6 +122,8 @@ class Resolution:
             return "unresolved: forces change within a step"
         if s.share > PARTLY:
             return "coarse: its quickest parts are unresolved"
+        if s.light > UNRESOLVED:
+            return "coarse: its lightest parts are unresolved"
         return "coarse" if s.error > COARSE else "resolved"
 
 

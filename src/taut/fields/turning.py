@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from taut.text import percent
+
 # Of the moments; the same shares as of a step's error (see `taut.diagnose.resolution`).
 UNRESOLVED, COARSE = 0.05, 0.005
 
@@ -31,4 +33,4 @@ def turning(angle: float) -> list[tuple[str, str, str]]:
     if off <= COARSE:
         return []
     word = "unresolved: use more nodes" if off > UNRESOLVED else "coarse: more nodes are better"
-    return [("turn per edge", f"{angle:.2g} rad, moments {100 * off:.2g} % off", word)]
+    return [("turn per edge", f"{angle:.2g} rad, moments {percent(off)} % off", word)]

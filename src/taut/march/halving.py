@@ -11,7 +11,8 @@ energy,
 
 where s is the larger of the speed in this step and of its mean over the run, relative to the mean
 velocity (uniform translation does not count, if what else moves has a speed of more than `TRAVEL`
-of it); what has less than `SMALL` of the largest speed is held against that.  For a vibration
+of it); what has less than `SMALL` of the largest speed is held against that, and in `light` against
+its own: a part that carries little energy may still be what somebody looks at.  For a vibration
 x(t) = sin ωt turn is about ωh, and a step of RATTLE has an error of about (ωh)³/10.  (If the run is
 shorter than a vibration, its mean velocity is none to compare with, and both are too large.  Turns
 are not shown then.)  What is fast but at rest, a stiff spring that nothing excites, has no error:
@@ -84,6 +85,8 @@ class Halved:
         How many were made again.
     share : float
         Of what steps do to velocities the error of one, at most, if that is to be seen; else 0.
+    light : float
+        As `error`, but of each mass relative to its own speed: of parts that carry little energy.
     forcing : float
         Of what steps do to velocities their error, the median, if forces change quickly; else 0.
     still : bool
@@ -101,6 +104,7 @@ class Halved:
     t: float
     steps: int
     share: float = 0.0
+    light: float = 0.0
     forcing: float = 0.0
     still: bool = False
     turned: bool = True
@@ -134,6 +138,7 @@ def halved(run: Trajectory, where: list[Look] | None = None) -> Halved | None:
     return replace(
         worst, turn=max(x.turn for x in found), steps=sum(x.steps for x in found),
         still=all(x.still for x in found), share=max(x.share for x in found),
+        light=max(x.light for x in found),
     )  # fmt: skip
 
 
@@ -244,12 +249,14 @@ def _judged(run: Trajectory, paths: list[list[States]], h: np.ndarray, *, quick:
         noise = norm(np.abs(begin.q)) if flow else norm(np.abs(begin.q) / h[:, None] + abs(begin.v))
         gap = np.maximum(np.max(gaps, axis=0) - NOISE * noise, 0.0)
         gap[~np.isfinite(gap)] = np.inf
-        scale = np.fmax(np.fmax.reduce(fast), usual)
+        scale = own = np.fmax(np.fmax.reduce(fast), usual)
         if not flow:
+            own = np.maximum(scale, LEFT * scale.max(axis=1, keepdims=True))
             scale = np.maximum(scale, SMALL * scale.max(axis=1, keepdims=True))
             scale = np.maximum(scale, TRAVEL * norm(mean).max())
         error = np.where(gap > 0.0, gap / scale, 0.0)
         error[~np.isfinite(error)] = np.inf
+        light = np.nan_to_num(np.where(gap > 0.0, gap / own, 0.0))
         turn = np.nan_to_num(turn)
         angle = np.where(turn > 0.0, turn / scale, 0.0)
         moving = float(np.fmax.reduce([np.abs(x.q - begin.q).ravel() for x in finest]).max())
@@ -264,6 +271,7 @@ def _judged(run: Trajectory, paths: list[list[States]], h: np.ndarray, *, quick:
         t=float(begin.t[worst]),
         steps=len(h),
         share=float((gap / (np.fmax(turn, typical) + 1e-300))[seen].max(initial=0.0)),
+        light=float(light.max()),
         forcing=float(np.median(_lengths(gap) / _lengths(turn))) if quick else 0.0,
         turned=bool(angle.max() * (run.t[-1] - run.t[0]) > 2 * np.pi * h.min()),
     )

@@ -27,7 +27,7 @@ GOOD = (
     "resolved",
 )
 OPEN = ("not kept exactly", "not asked", "not checked")
-BAD = ("drifts", "not ", "lost", "missed", "beyond", "some corrections", "unresolved", "passed")
+BAD = ("drifts", "not ", "wrong", "missed", "beyond", "some corrections", "unresolved", "passed")
 TITLE = 90  # letters
 COLUMNS = 4  # of words: with more a table does not fit on a narrow screen
 SENTENCE = 40  # characters from which on a cell is more than a number or a name
