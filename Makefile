@@ -11,7 +11,7 @@ PIP   := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constra
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format docs peers bench assets clean
+.PHONY: help demo test check format docs peers bench mutants assets clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ peers: $(STAMP) ## install what is measured against, where it can be
 
 bench: peers ## measure speed (peers that cannot be installed are left out)
 	@$(BIN)/python benchmarks/run.py $(ARGS)
+
+mutants: $(STAMP) ## break the code in many places and see which tests notice (hours)
+	@$(BIN)/python tools/mutants.py $(ARGS)
 
 assets: ## bundle the libraries that pages carry anew (needs node and npm)
 	@cd tools/assets && npm install --no-package-lock --no-audit --no-fund --silent && npm run --silent build

@@ -1,4 +1,4 @@
-"""Does a change leave bits and compiled code as they were?  ``python tools/bits.py REVISION``
+"""Does a change leave bits and compiled code as they were?  ``python tools/bits.py REVISION``.
 
 Both trees, this one as it stands and that of the revision, run the same cases: every problem with
 every method, continued runs, batches, fields and beams of each scheme.  What is compared is a
@@ -45,7 +45,8 @@ def cases() -> Iterator[tuple[str, Callable[[], Any]]]:
         yield f"{name} continued", lambda p=given, s=start: _continued(p, s)
         yield f"{name} batch", lambda p=given, s=start: _batch(p, s)
     for name in PLAIN:
-        yield f"{name} laws", lambda p=problem(name): p.simulate(duration=100 * p.step)
+        given = problem(name)
+        yield f"{name} laws", lambda p=given: p.simulate(duration=100 * p.step)
     yield from _others(taut)
 
 
@@ -92,11 +93,16 @@ def _others(taut: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     g, p = taut.coordinates("gamma mu")
     for name, extra in (("string", 0), ("mixed string", 0.3 * p * g)):
         density = p**2 / 2 + g**2 / 2 + g**4 / 4 + extra
-        string = taut.Field(taut.lie.abelian(1), density, strain=[g], momentum=[p], length=1, nodes=33)
+        string = taut.Field(
+            taut.lie.abelian(1), density, strain=[g], momentum=[p], length=1, nodes=33
+        )
         pluck = np.exp(-200 * (string.middles - 0.3) ** 2)[:, None]
         for scheme in ("poisson", "hamel"):
-            yield f"{name} {scheme}", lambda f=string, p=pluck, s=scheme: taut.simulate(
-                f, strain0=p, duration=0.1, step=0.01, method=s
+            yield (
+                f"{name} {scheme}",
+                lambda f=string, p=pluck, s=scheme: taut.simulate(
+                    f, strain0=p, duration=0.1, step=0.01, method=s
+                ),
             )
 
 
@@ -185,7 +191,9 @@ def compared(revision: str, pattern: str) -> int:
     with tempfile.TemporaryDirectory() as place:
         other = Path(place) / "tree"
         git = ["git", "-C", str(ROOT)]
-        subprocess.run([*git, "worktree", "add", "-q", "--detach", str(other), revision], check=True)
+        subprocess.run(
+            [*git, "worktree", "add", "-q", "--detach", str(other), revision], check=True
+        )
         try:
             processes = [made_by(tree, pattern) for tree in (other, ROOT)]
             lines = [process.stdout for process in processes]
