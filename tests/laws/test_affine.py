@@ -116,6 +116,17 @@ def test_bodies_of_one_mass_are_told_apart_by_their_names(order):
     assert Counter(x.kind for x in found) == GALILEI
 
 
+def test_boosts_of_many_bodies_in_momenta():
+    """Their G is linear in q; beyond twelve coordinates it was left out without a word."""
+    model = held_together(5, "xyz", "by body")
+    p, energy = model.momenta, model.energy_function
+    mass = [energy.diff(v, 2) for v in model.velocities]
+    kinetic = sum(x**2 / m for x, m in zip(p, mass, strict=True)) / 2
+    still = dict.fromkeys(model.velocities, 0)
+    by_momenta = taut.System(model.coordinates, hamiltonian=kinetic - energy.xreplace(still))
+    assert Counter(x.kind for x in Affine(by_momenta).plain()) == GALILEI
+
+
 def test_a_certificate_has_momenta_where_time_for_the_others_is_over(monkeypatch):
     monkeypatch.setattr(alone, "OTHERS", 1e-6)
     found = laws_of(held_together(7, "xyz", "by axis"), {})

@@ -41,8 +41,10 @@ class Unknowns:
         self.mass = action.mass if action.lagrangian else None
         one, gauge, n = sp.Integer(1), self.n + 1, self.n
         found: list[list[Entry]] = [[(gauge, ((), k), one)] for k in range(1, HIGHEST + 1)]
-        if (self.mass is None or action.gyroscopic or action.forces) and n <= FULL:
+        general = self.mass is None or action.gyroscopic or action.forces
+        if general:
             found += [[(gauge, ((i,), k), one)] for i in range(n) for k in (0, 1)]
+        if general and n <= FULL:
             found += [[(gauge, ((i, j), 0), one)] for i in range(n) for j in range(i, n)]
         self.gauges = len(found)
         found.append([(0, ((), 0), one)])
@@ -93,7 +95,7 @@ class Unknowns:
         if n > PAIRS:
             pairs = self._alike(pairs)
         if len(pairs) > MOST:
-            pairs, self.limits = [], "left out, since there are too many pairs"
+            pairs, self.limits = [], "of bodies alone, since there are too many pairs"
         pairs = list(dict.fromkeys([*bodies, *pairs]))
         turns: list[list[Entry]] = [
             [
