@@ -377,7 +377,7 @@ class Dynamics:
 def _of_one_branch(equation: sp.Expr, variables: set[sp.Symbol], what: str) -> None:
     """Refuse a product: points of one of its factors show laws that the others need not keep."""
     top = sp.fraction(sp.together(equation))[0]
-    factors = [e for e, k in sp.factor_list(top)[1] for _ in range(k) if e.free_symbols & variables]
+    factors = [e for e, _ in sp.factor_list(top)[1] if e.free_symbols & variables]
     if len(factors) > 1:
         raise ModelError(
             f"laws are not searched where {what} are products: each factor is a branch of its own, "
