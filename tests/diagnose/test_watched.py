@@ -85,7 +85,8 @@ def test_a_law_at_the_parameters_of_the_run():
 def test_what_is_too_large_is_said():
     chain = taut.problems.problem("chain", links=30).simulate(duration=0.1)
     value = rows_of(chain)["laws"][0]
-    assert value.startswith("not looked for beyond symmetries: degree 2 takes 7503 functions")
+    assert value.startswith("not looked for beyond ")  # how far it comes is a matter of time
+    assert ": degree 2 takes 7503 functions" in value
 
 
 def test_compiled_and_interpreted_values_agree(monkeypatch):

@@ -74,6 +74,76 @@ def test_poles_have_equations_of_their_own():
     assert found == GALILEI | {"point symmetry": 1, "scaling": 1}
 
 
+def held_together(count, axes, order, kind="springs", masses=None):
+    """Points between springs, or springs and gravity, or with rods from each to the next."""
+    names = taut.coordinates(" ".join(f"{a}{i}" for i in range(count) for a in axes))
+    places = [sp.Matrix(names[len(axes) * i :][: len(axes)]) for i in range(count)]
+    masses = masses or [1 + sp.Rational(3 * i, 10) for i in range(count)]
+    squares = {
+        (i, j): (places[i] - places[j]).dot(places[i] - places[j])
+        for i, j in combinations(range(count), 2)
+    }
+    rods = [squares[i, i + 1] - 1 for i in range(count - 1)] if kind == "rods" else []
+    well = sum(
+        -masses[i] * masses[j] / sp.sqrt(r) if kind == "mixed" and (i + j) % 2 else r
+        for (i, j), r in squares.items()
+    )
+    mass = {x: m for place, m in zip(places, masses, strict=True) for x in place}
+    if order == "by axis":
+        names = [place[k] for k in range(len(axes)) for place in places]
+    elif order == "mixed up":
+        names = [names[k * 5 % len(names)] for k in range(len(names))]
+    return taut.System(names, mass=[mass[x] for x in names], potential=well, constraints=rods)
+
+
+@pytest.mark.parametrize("order", ["by body", "by axis", "mixed up"])
+@pytest.mark.parametrize(("axes", "kind"), [
+    ("xyz", "springs"), ("xyz", "mixed"), ("xyz", "rods"), ("xy", "springs"),
+])  # fmt: skip
+def test_momenta_do_not_wait_for_all_other_symmetries(axes, kind, order):
+    """Springs have many: none was shown of seven bodies, since looking for all took too long."""
+    count = 7 if len(axes) == 3 else 8
+    found = Affine(held_together(count, axes, order, kind)).plain()
+    assert all(x.formal for x in found)
+    galilei = GALILEI if len(axes) == 3 else WALL
+    assert Counter(x.kind for x in found) == galilei
+
+
+@pytest.mark.parametrize("order", ["by body", "by axis", "mixed up"])
+def test_bodies_of_one_mass_are_told_apart_by_their_names(order):
+    model = held_together(7, "xyz", order, masses=[1] * 7)
+    found = Affine(model).plain()
+    assert Counter(x.kind for x in found) == GALILEI
+
+
+def test_boosts_of_many_bodies_in_momenta():
+    """Their G is linear in q; beyond twelve coordinates it was left out without a word."""
+    model = held_together(5, "xyz", "by body")
+    p, energy = model.momenta, model.energy_function
+    mass = [energy.diff(v, 2) for v in model.velocities]
+    kinetic = sum(x**2 / m for x, m in zip(p, mass, strict=True)) / 2
+    still = dict.fromkeys(model.velocities, 0)
+    by_momenta = taut.System(model.coordinates, hamiltonian=kinetic - energy.xreplace(still))
+    assert Counter(x.kind for x in Affine(by_momenta).plain()) == GALILEI
+
+
+def test_a_certificate_has_momenta_where_time_for_the_others_is_over(monkeypatch):
+    monkeypatch.setattr(alone, "OTHERS", 1e-6)
+    found = laws_of(held_together(7, "xyz", "by axis"), {})
+    assert Counter(x.kind for x in found) == GALILEI
+    assert found.stopped.startswith("beyond translations, rotations of bodies and boosts: degree 2")
+    assert "of the search for other symmetries its budget" in found.stopped
+    assert found.complete.startswith("laws of translations, rotations of bodies and boosts;")
+
+
+def test_what_was_found_first_is_not_found_again():
+    """Together they are as many as one search of all finds: of two bodies and a spring."""
+    affine = Affine(held_together(2, "xy", "by body"))
+    found = [*affine.plain(), *affine.others()]
+    whole = Affine(affine.action.model)._among(list(range(len(affine.columns))))
+    assert len({x.expression for x in found}) == len(found) == len(whole)
+
+
 def test_what_is_no_symmetry_is_not_found():
     centre = kinds(bodies(3, around=lambda r: -1 / sp.sqrt(r.dot(r))))
     assert centre == {"energy": 1, "angular momentum": 3}

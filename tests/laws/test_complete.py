@@ -314,6 +314,48 @@ def test_a_bead_on_a_wire_that_turns():
     assert {law.verified for law in laws} == {"normal form"}
 
 
+X, Y = taut.coordinates("x y")
+K = sp.Symbol("k", real=True)
+
+
+@pytest.mark.parametrize(("constraint", "factor"), [
+    (X * Y, "x"), (X**2 - Y**2, "x - y"), (Y * sp.sin(X) / X, "y"),
+    ((X**2 + Y**2 - 1) * (X**2 + Y**2 - 4), "x**2 + y**2 - 4"),
+])  # fmt: skip
+def test_constraints_that_are_products_have_branches(constraint, factor):
+    """A momentum of one branch was proved for all, or more laws were found than there can be."""
+    model = taut.System([X, Y], mass=1, potential=Y, constraints=[constraint])
+    with pytest.raises(taut.ModelError, match="each factor is a branch of its own") as told:
+        taut.conserved(model)
+    assert told.value.remedy.endswith(f"such as {factor}")
+    with pytest.raises(taut.ModelError, match="branch"):
+        taut.conserved(model, proposed=taut.velocities([X, Y])[1] + taut.t)
+    one = taut.System([X, Y], mass=1, potential=Y, constraints=[factor])
+    assert taut.conserved(one)
+
+
+def test_constraints_that_are_products_at_a_value_of_a_parameter():
+    wires = X**2 - K**2 * Y**2 - K + 1
+    model = taut.System([X, Y], mass=1, constraints=[wires], parameters=["k"])
+    assert Dynamics(model).ladder
+    with pytest.raises(taut.ModelError, match="branch"):
+        _ = Dynamics(model, fixed={K: sp.Integer(1)}).ladder
+
+
+def test_level_sets_that_are_products_have_branches():
+    flow = taut.Flow([X, Y], [X, Y * X])
+    with pytest.raises(taut.ModelError, match="level sets are products"):
+        taut.conserved(flow, on=[X * Y])
+
+
+def test_branches_that_no_rational_factor_tells_make_no_bound():
+    """x² = 2 y² is two lines: v_x v_y and v_y² are one function on each, and two on both."""
+    lines = taut.System([X, Y], mass=1, constraints=[X**2 - 2 * Y**2])
+    laws = taut.conserved(lines)
+    assert laws.rank == 2
+    assert "jet bound" not in laws.complete
+
+
 def test_a_flow_that_depends_on_time_is_searched_up_to_the_highest_degree():
     """It ended at degree two, since there can be no law without t."""
     x, y = sp.symbols("x y")

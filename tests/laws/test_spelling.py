@@ -67,3 +67,19 @@ def test_what_was_given_is_read_again():
     assert [w.proof for w in run.certificate.watched] == ["normal form"] * 2
     model.read(sp.Symbol("c", positive=True))  # reading teaches no spelling
     assert taut.conserved(model)[1].expression.has(C) or taut.conserved(model)[0].expression.has(C)
+
+
+def test_the_time_of_a_flow_comes_back_as_it_was_given():
+    """It came back real, as that of no system did."""
+    time = sp.Symbol("t")
+    falling = taut.Flow([X], [-4 * time**3])
+    law = taut.conserved(falling)[0].expression
+    assert sp.expand(law.subs(time, 2) - law.subs(time, 0)).free_symbols == set()
+    assert law.free_symbols == {X, time}
+    known = taut.conserved(falling, proposed=X + time**4)
+    assert known.expression == X + time**4
+    assert taut.conserved(falling, proposed=X + taut.t**4).expression == X + time**4
+    ours = taut.Flow([X], [-4 * taut.t**3])
+    assert taut.conserved(ours)[0].expression.free_symbols == {X, taut.t}
+    symmetries = taut.lie_symmetries(falling)
+    assert all(e.free_symbols <= {X, time} for s in symmetries for e in (*s.xi, s.xi0))

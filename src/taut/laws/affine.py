@@ -82,41 +82,65 @@ class Affine:
         self.state, self.parameters = self.action.state, self.action.parameters
         self.columns, self.gauges = self.unknowns.columns, self.unknowns.gauges
         self.missed = 0
+        self._told: set[int] = set()
         self._zeros: dict[tuple, bool] = {}
         self._table: np.ndarray | None = None
 
     def found(self) -> list[AffineSymmetry]:
         """All of them, each proved; time translation first."""
-        field = Field(next(downwards(9)), 9)
-        values = {s: field.random(1) for s in self.parameters}
-        basis = self._basis(field, values)
+        plain = self.plain()
+        return [*plain, *self.others()]
+
+    def plain(self) -> list[AffineSymmetry]:
+        """Translations, boosts and rotations of points, each proved: these are few unknowns."""
+        return self._among(self.unknowns.plain)
+
+    def others(self) -> list[AffineSymmetry]:
+        """All that are no sums of those which were found before."""
+        return self._among([c for c in range(len(self.columns)) if c not in self._told])
+
+    def _among(self, chosen: list[int]) -> list[AffineSymmetry]:
+        """Those that are made of the chosen columns."""
+        basis = self._basis(chosen)
         rows = [row for row in basis if row[self.gauges :].any()]
-        found = [parts for row in rows if (parts := self._recovered(row, field)) is not None]
+        found = [parts for row in rows if (parts := self._recovered(row, self._field)) is not None]
         together = self._together(found)
         made = []
         for parts in found:
             formal = True if together else self._proved(parts)
             if formal is not None:
                 made.append(self._made(parts, formal))
-        self.missed = len(rows) - len(made)
+        self.missed += len(rows) - len(made)
+        # Of all solutions, those without one column of each of these are what they do not span.
+        self._told |= {int(np.flatnonzero(row)[-1]) for row in rows}
         return made
 
     # ---- modulo a prime ----------------------------------------------------------------------
 
-    def _basis(self, field: Field, values: dict) -> np.ndarray:
+    @cached_property
+    def _field(self) -> Field:
+        return Field(next(downwards(9)), 9)
+
+    @cached_property
+    def _values(self) -> dict[sp.Symbol, np.ndarray]:
+        return {s: self._field.random(1) for s in self.parameters}
+
+    def _basis(self, chosen: list[int]) -> np.ndarray:
         """What satisfies the equations of all groups; they are solved some at a time."""
-        basis = np.eye(len(self.columns), dtype=WORD)
+        basis = np.ascontiguousarray(np.eye(len(self.columns), dtype=WORD)[chosen])
+        used = {self._features[u, m] for c in chosen for u, m, _ in self.columns[c]}
         stack: list[np.ndarray] = []
         for group in self.action.groups:
-            rows = self._rows(group, field, values, len(basis))
+            rows = self._rows(group, used, len(basis))
             if rows is None:
                 return basis[:0]
             stack.append(rows)
             if group.base or sum(map(len, stack)) > STACK * len(basis) + LEAST:
-                basis, stack = field.null_within(basis, np.vstack(stack)), []
+                spend(sum(map(len, stack)) * len(self.columns) * len(basis))
+                basis, stack = self._field.null_within(basis, np.vstack(stack)), []
             if not len(basis):
                 return basis
-        return field.null_within(basis, np.vstack(stack)) if stack else basis
+        return self._field.null_within(basis, np.vstack(stack)) if stack else basis
 
     @cached_property
     def _features(self) -> dict[tuple[int, Monomial], int]:
@@ -140,17 +164,17 @@ class Affine:
             chosen.append(self.n + 1)
         return [(u, m, at) for u in chosen for m, at in self._by_function.get(u, ())]
 
-    def _rows(self, group: Group, field: Field, values: dict, most: int) -> np.ndarray | None:
-        """Equations at points, for all columns; None if there are no points."""
-        seen = self._seen(group)
+    def _rows(self, group: Group, used: set[int], most: int) -> np.ndarray | None:
+        """Equations at points, for columns of the `used` features; None if there are no points."""
+        field, values = self._field, self._values
+        seen = [x for x in self._seen(group) if x[2] in used]
         count = min(most, len(seen)) + SPARE + len(self.action.constraints)
         point = self.action.points(group, field, values, count)
         if point is None:
             return None
-        spend(len(point) * len(seen) * 4)
-        used = [at for _, _, at in seen]
+        spend(len(point) * len(seen) * (4 + most))
         table = self._filled(seen, group, point)
-        numbers = self._numbers(field, values)[used]
+        numbers = self._numbers(field, values)[[at for _, _, at in seen]]
         columns = np.flatnonzero(numbers.any(axis=0))
         rows = np.zeros((len(table), numbers.shape[1]), dtype=WORD)
         rows[:, columns] = field.dot(table, np.ascontiguousarray(numbers[:, columns]))
@@ -317,6 +341,7 @@ class Affine:
 
         def rate(e: sp.Expr, timed: bool = True) -> sp.Expr:
             along = []
+            spend()
             for x in e.free_symbols & set(named):
                 i = named[x]
                 own = speed[i] if action.lagrangian else s.flows.get(place.get(i, -1))
@@ -407,6 +432,7 @@ class Affine:
         xi0, *xi, gauge = parts
         total = [gauge, self.action.energy * xi0 if xi0 != 0 else xi0]  # SymPy looks long at 0 · L
         for i, (p, e) in enumerate(zip(self.action.momenta, xi, strict=True)):
+            spend()
             shift = xi0 != 0 and self.action.lagrangian
             eta = e - self.rates_of[i] * xi0 if shift else e
             if eta != 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time as clock
 from collections.abc import Mapping
 
 import numpy as np
@@ -17,31 +18,55 @@ from taut.laws.law import Law, Laws
 from taut.laws.ring import Ring
 from taut.model import System, t
 
-BUDGET = (4.0, 1.5)  # seconds' worth of work, and by the clock
+BUDGET = (4.0, 3.0)  # seconds' worth of work for momenta and boosts, and by the clock
+OTHERS = 2.0  # seconds' worth of work for all other symmetries
+TOGETHER = 2.0  # seconds by the clock that these may take with all that was done before
 BY_POINTS = "Noether's identity at 48 random points modulo two primes near 2³¹"
 MOST = 400  # coordinates
+PLAIN = "translations, rotations of bodies and boosts"
 WHAT = "laws of translations, rotations, boosts and scalings that are affine in q"
 
 
 def laws_of_symmetries(
-    system: System, fixed: Mapping[sp.Symbol, sp.Expr] | None = None, why: str = ""
+    system: System,
+    fixed: Mapping[sp.Symbol, sp.Expr] | None = None,
+    why: str = "",
+    took: float = 0.0,
 ) -> Laws | InputError:
-    """Those of affine symmetries, and why there was no search; or why these are not known."""
+    """Those of affine symmetries, and why there was no search; or why these are not known.
+
+    Momenta and boosts come first.  The others have what is left of the time, of which `took`
+    seconds are over.
+    """
     if system.first_order:
         return InputError(why)
     if system.n > MOST:
         return InputError(f"{why}; symmetries are looked for up to {MOST} coordinates")
+    begun, limit = clock.thread_time(), Budget(*BUDGET)
     try:
-        with limited(Budget(*BUDGET)):
+        with limited(limit):
             affine = Affine(system, fixed)
-            return _listed(system, affine, affine.found(), why)
+            found = affine.plain()
     except Spent as error:
         return InputError(f"{why}; of the search for symmetries {error}")
     except TautError as error:
         return InputError(f"{why}; for symmetries: {str(error).splitlines()[0]}")
+    left = TOGETHER - took - (clock.thread_time() - begun)
+    ended = ""
+    try:
+        with limited(Budget(OTHERS, left)):
+            found = [*found, *affine.others()]
+    except Spent as error:
+        over = f"{TOGETHER:g} s are over" if error.timed else str(error)
+        ended = f"of the search for other symmetries {over}"
+    except TautError as error:
+        ended = f"for other symmetries: {str(error).splitlines()[0]}"
+    return _listed(system, affine, found, why, ended)
 
 
-def _listed(system: System, affine: Affine, found: list[AffineSymmetry], why: str) -> Laws:
+def _listed(
+    system: System, affine: Affine, found: list[AffineSymmetry], why: str, ended: str
+) -> Laws:
     names = controls_of(system)
     kept = [x for x in found if not names & {s.name for s in x.expression.free_symbols}]
     laws = [
@@ -50,11 +75,13 @@ def _listed(system: System, affine: Affine, found: list[AffineSymmetry], why: st
     ]
     chosen = independent(affine, [x.expression for x in laws])
     missed = f", but for {affine.missed} whose numbers could not be told" if affine.missed else ""
-    limits = f" (rotations {affine.limits})" if affine.limits else ""
+    limits = f" (rotations {affine.limits})" if affine.limits and not ended else ""
+    what = f"laws of {PLAIN}" if ended else WHAT
+    why = f"{why}; {ended}" if ended else why
     made = Laws(
-        laws, len(chosen), chosen, f"{WHAT}{limits}{missed}; not looked for beyond these: {why}"
+        laws, len(chosen), chosen, f"{what}{limits}{missed}; not looked for beyond these: {why}"
     )
-    made.stopped = f"beyond symmetries: {why}"
+    made.stopped = f"beyond {PLAIN if ended else 'symmetries'}: {why}"
     return made
 
 

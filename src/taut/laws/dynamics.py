@@ -219,6 +219,8 @@ class Dynamics:
         return self._triangle(self.levels, self.state[::-1], "level sets", "variable")
 
     def _triangle(self, equations: list[sp.Expr], variables, what: str, one: str) -> list[Rung]:
+        for e in equations:
+            _of_one_branch(e, set(variables), what)
         found = triangular(equations, list(variables))
         if found is None:
             raise ModelError(
@@ -370,6 +372,20 @@ class Dynamics:
         found, good = f.solve(matrix, right)
         point.good &= good
         return {x: found[:, i, 0] for i, x in enumerate(self.rates_of)}
+
+
+def _of_one_branch(equation: sp.Expr, variables: set[sp.Symbol], what: str) -> None:
+    """Refuse a product: points of one of its factors show laws that the others need not keep."""
+    top = sp.fraction(sp.together(equation))[0]
+    factors = [e for e, _ in sp.factor_list(top)[1] if e.free_symbols & variables]
+    if len(factors) > 1:
+        raise ModelError(
+            f"laws are not searched where {what} are products: each factor is a branch of its own, "
+            "and may have laws of its own",
+            expected=f"{what} that cannot be factored",
+            received=f"{equation}, of the factors {' and '.join(map(str, factors))}"[:200],
+            remedy=f"give the factor that the motion is on, such as {factors[0]}",
+        )
 
 
 def _roots(field: Field, rows: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,7 @@ import sympy as sp
 
 from taut.calls import public
 from taut.errors import InputError, listed, number, whole as checked_whole
-from taut.laws.affine import Affine
+from taut.laws.affine import Affine, AffineSymmetry
 from taut.laws.budget import Spent, spend
 from taut.laws.check import (
     NORMAL_FORM,
@@ -228,7 +228,13 @@ class Finder:
         model, d = self.dynamics.model, self.dynamics
         if d.levels or not isinstance(model, System):
             return
-        known = Affine(model, d.fixed).found()
+        affine = Affine(model, d.fixed)
+        # Momenta and boosts are few and quick; what takes long comes when they are kept.
+        self._complete(affine.plain(), degree)
+        self._complete(affine.others(), degree)
+
+    def _complete(self, known: list[AffineSymmetry], degree: int) -> None:
+        d = self.dynamics
         for x in sorted(known, key=lambda x: x.kind not in PLAIN):
             spend()
             if x.expression.has(t) and not self.timed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time as clock
 from collections.abc import Mapping
 from functools import lru_cache
 from math import comb
@@ -50,6 +51,7 @@ def _searched(system: System, values: Mapping[str, float]) -> Laws | TautError:
     known = [sp.Symbol(name, real=True) for name in system.parameters]
     known = model.parameters if isinstance(model, Flow) else known
     fixed = {s: exact(float(values[s.name])) for s in known if s.name in values}
+    begun = clock.thread_time()
     size = comb(2 * (system.n + 1) + 1, 2) if isinstance(model, System) else 0  # at least
     why = f"degree {LEAST} takes {size} functions or more, and may take {COLUMNS}"
     if size <= COLUMNS:
@@ -61,9 +63,13 @@ def _searched(system: System, values: Mapping[str, float]) -> Laws | TautError:
             why = f"degree {LEAST} takes {size} functions, and may take {COLUMNS}"
             if size <= COLUMNS or isinstance(model, Flow):
                 return searched(finder, None, BUDGET, False, bounded=False, limit=limit)
-        except (TautError, Spent) as error:
+        except Spent as error:
+            why = f"of a search for all laws {error}"
+        except TautError as error:
             why = str(error).splitlines()[0]
-    return InputError(why) if isinstance(model, Flow) else laws_of_symmetries(model, fixed, why)
+    if isinstance(model, Flow):
+        return InputError(why)
+    return laws_of_symmetries(model, fixed, why, clock.thread_time() - begun)
 
 
 @lru_cache(maxsize=256)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import sympy as sp
 
-from taut.model import System
+from taut.model import Flow, System
 
 Public = TypeVar("Public", bound=Callable[..., Any])
 OWN = "coordinates"  # names for people, not expressions
@@ -21,7 +21,7 @@ OWN = "coordinates"  # names for people, not expressions
 
 def as_written(model: Any, found: Any) -> Any:
     """What was found, in the symbols of a model as it was written."""
-    if not isinstance(model, System) or not model.foreign:
+    if not isinstance(model, System | Flow) or not model.foreign:
         return found
     return _spelled(model, found, {})
 
@@ -33,7 +33,7 @@ def in_given_symbols(function: Public) -> Public:
     def public(*given: Any, **options: Any) -> Any:
         found = function(*given, **options)
         every = (*given, *options.values())
-        model = next((x for x in every if isinstance(x, System)), None)
+        model = next((x for x in every if isinstance(x, System | Flow)), None)
         return as_written(model, found)
 
     return public  # type: ignore[return-value]
@@ -44,7 +44,7 @@ def in_own_symbols(function: Public) -> Public:
     return function.__wrapped__  # type: ignore[attr-defined]
 
 
-def _spelled(model: System, x: Any, seen: dict[int, Any]) -> Any:
+def _spelled(model: System | Flow, x: Any, seen: dict[int, Any]) -> Any:
     """Lists are changed, all else is made anew; what is the same object stays one."""
     if id(x) in seen:
         return seen[id(x)][1]

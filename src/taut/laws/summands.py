@@ -278,6 +278,7 @@ class Summands:
         parts: dict[sp.Symbol, list[sp.Expr]] = {}
         local = {t, *(x for pair in self._local for x in pair)}
         for summand in sp.Add.make_args(e):
+            spend()
             for x in summand.free_symbols & local:
                 parts.setdefault(x, []).append(summand.diff(x))
         yield from ((x, sp.Add(*slopes)) for x, slopes in parts.items())

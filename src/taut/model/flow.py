@@ -78,12 +78,13 @@ class Flow:
                 "the variables of a flow must have different names, and none of them t",
                 received=", ".join(map(str, self.variables)),
             )
+        given = [scalar(x, f"the rate of {v}") for x, v in zip(rhs, self.variables, strict=True)]
         self.rhs = tuple(
-            (e := scalar(x, f"the rate of {v}")).xreplace(
-                {s: own[s.name] for s in e.free_symbols if s.name in own}
-            )
-            for x, v in zip(rhs, self.variables, strict=True)
+            e.xreplace({s: own[s.name] for s in e.free_symbols if s.name in own}) for e in given
         )
+        times = [s for e in given for s in e.free_symbols if s.name == t.name and s != t]
+        # How the flow spells time, where that is not as it is spelled here.
+        self.foreign: dict[sp.Symbol, sp.Basic] = {t: times[0]} if times else {}
         self.drawing = drawing
         if drawing is not None:
             _ = self.system  # a drawing that does not fit is refused here, where it was given
@@ -123,6 +124,10 @@ class Flow:
                 received=str(e)[:120],
             )
         return e.xreplace({s: own[s.name] for s in e.free_symbols})
+
+    def spelled(self, expression: sp.Expr) -> sp.Expr:
+        """An expression in the symbols that the flow was written in: `read` the other way."""
+        return expression.xreplace(self.foreign)
 
     def _repr_latex_(self) -> str:
         return flow_latex(self)
