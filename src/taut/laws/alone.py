@@ -46,29 +46,33 @@ def laws_of_symmetries(
     try:
         with limited(limit):
             affine = Affine(system, fixed)
-            found = affine.plain()
+            plain = affine.plain()
     except Spent as error:
         return InputError(f"{why}; of the search for symmetries {error}")
     except TautError as error:
         return InputError(f"{why}; for symmetries: {str(error).splitlines()[0]}")
     left = TOGETHER - took - (clock.thread_time() - begun)
-    ended = ""
+    others, ended = [], ""
     try:
         with limited(Budget(OTHERS, left)):
-            found = [*found, *affine.others()]
+            others = affine.others()
     except Spent as error:
-        over = f"{TOGETHER:g} s are over" if error.timed else str(error)
+        over = f"{TOGETHER:g} s were over" if error.timed else str(error)
         ended = f"of the search for other symmetries {over}"
     except TautError as error:
         ended = f"for other symmetries: {str(error).splitlines()[0]}"
-    return _listed(system, affine, found, why, ended)
+    return _listed(system, affine, plain, others, why, ended)
 
 
 def _listed(
-    system: System, affine: Affine, found: list[AffineSymmetry], why: str, ended: str
-) -> Laws:
+    system: System, affine: Affine, plain: list[AffineSymmetry], others: list[AffineSymmetry],
+    why: str, ended: str,
+) -> Laws:  # fmt: skip
+    """Momenta, and of the others those that are no functions of what comes before them."""
     names = controls_of(system)
-    kept = [x for x in found if not names & {s.name for s in x.expression.free_symbols}]
+    kept = [x for x in (*plain, *others) if not names & {s.name for s in x.expression.free_symbols}]
+    first = set(independent(affine, [x.expression for x in kept]))
+    kept = [x for i, x in enumerate(kept) if i in first or x in plain]
     laws = [
         Law(x.expression, x.kind, 2, NORMAL_FORM if x.formal else BY_POINTS, x.symmetry)
         for x in kept

@@ -40,9 +40,9 @@ class Budget:
         """Take as much, or raise `Spent`."""
         self.left -= amount
         if self.left < 0:
-            raise Spent(f"its budget, {self.seconds:g} s of work, is spent", False)
+            raise Spent(f"its budget, {self.seconds:g} s of work, was spent", False)
         if clock.thread_time() > self.until:
-            raise Spent(f"{self.at_most:g} s are over", True)
+            raise Spent(f"{self.at_most:g} s were over", True)
 
 
 _budget: ContextVar[Budget | None] = ContextVar("budget", default=None)

@@ -125,7 +125,7 @@ def searched(
                 with limited(limit):
                     course.degrees(sizes, bar)
             except Spent as error:
-                course.why, course.wide = f"at {course.stage} {error}", False
+                course.why, course.wide = f"{error} at {course.stage}", False
             found = course.rest(bar)
     except KeyboardInterrupt:
         found = finder.laws(course.last, note=f"interrupted at {course.stage}; up to then ")

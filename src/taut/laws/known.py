@@ -62,7 +62,14 @@ def _searched(system: System, values: Mapping[str, float]) -> Laws | TautError:
             size = finder.ansatz(LEAST).columns
             why = f"degree {LEAST} takes {size} functions, and may take {COLUMNS}"
             if size <= COLUMNS or isinstance(model, Flow):
-                return searched(finder, None, BUDGET, False, bounded=False, limit=limit)
+                made = searched(finder, None, BUDGET, False, bounded=False, limit=limit)
+                if not made.stopped or isinstance(model, Flow):
+                    return made
+                # It may have stopped on the way to momenta, which have a budget of their own.
+                why = made.stopped.partition(": ")[2]
+                alone = laws_of_symmetries(model, fixed, why, PATIENCE)
+                more = not isinstance(alone, TautError) and len(alone) >= len(made)
+                return alone if more else made
         except Spent as error:
             why = f"of a search for all laws {error}"
         except TautError as error:
