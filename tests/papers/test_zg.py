@@ -1,6 +1,7 @@
 """ZG redrawn: the numbers of the reproduction against the digest's and against direct formulas."""
 
 import json
+import re
 from math import cos, sqrt
 
 import numpy as np
@@ -100,6 +101,21 @@ class TestNumbers:
         assert long["energy drifts"]
         assert long["energy slope"] == pytest.approx(8.2e-7, rel=0.02)
         assert long["constraints"] < 1e-15
+
+    def test_a_slope_is_called_what_its_certificate_calls_it(self, study, data, page):
+        """One measure: projected symplectic Euler wanders over 50 s, and drifts over 500 s."""
+        table = re.search(r"<th>slope per s.*?</table>", page, re.S)[0]
+        for (name, span), run in study.rivals.items():
+            (word,) = (w for what, _, w in run.certificate.rows() if what == "energy drift")
+            found = data["comparison"][f"{name}@{span:g}"]
+            assert found["fate of the energy"] == word
+            assert found["energy drifts"] == run.certificate.drifts == (word == "drifts")
+            (row,) = re.findall(
+                rf"<td[^>]*>{name}</td><td[^>]*>{span:g} s</td>.*?</tr>", table, re.S
+            )
+            assert f">{word}</td>" in row
+        short = data["comparison"]["projected-symplectic-euler@50"]
+        assert short["fate of the energy"] == "wanders"
 
     def test_time_element_has_no_slope(self, data):
         found = data["comparison"]["time-element@500"]

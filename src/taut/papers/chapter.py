@@ -191,6 +191,11 @@ class Chapter(Generic[S]):
         write_certificates(page, list(self.certificates(study)))
 
 
+def fate(certificate: Any) -> str:
+    """What a certificate says of its energy: "drifts", "wanders", "no drift" or why it cannot."""
+    return next(word for what, _, word in certificate.rows() if what == "energy drift")
+
+
 def write_certificates(page: Page, found: Sequence[Certified]) -> None:
     """What all certificates tell as a table, and each of them behind a line."""
     page.text(

@@ -11,6 +11,7 @@ import sympy as sp
 from taut.errors import InconsistentStart
 from taut.march.trajectory import Trajectory
 from taut.methods import TimeElement
+from taut.papers.chapter import fate
 from taut.papers.numbers import orders
 from taut.problems import problem
 from taut.problems.base import Problem
@@ -167,7 +168,8 @@ def _kept(run: Trajectory) -> dict[str, Any]:
         "energy slope half width": float(certificate.energy.half_width),
         "energy drift": float(certificate.energy.relative),
         "energy drift half width": float(certificate.energy.relative_half_width),
-        "energy drifts": bool(certificate.energy.significant),
+        "energy drifts": certificate.drifts,
+        "fate of the energy": fate(certificate),
         "constraints": certificate.max_g,
         "hidden constraints": certificate.max_hidden,
         "symplecticity defect": certificate.symplecticity,
