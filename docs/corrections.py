@@ -231,7 +231,7 @@ def grown() -> list[tuple[str, str, list[float]]]:
         for revolutions in REVOLUTIONS:
             run = taut.simulate(
                 case.model, q0=case.q0, v0=case.v0, duration=2 * np.pi * revolutions,
-                step=case.step, every=7, method=method, laws=None,
+                step=case.step, method=method, laws=None,
             )  # fmt: skip
             values = run.evaluate(law)
             sizes.append(float(np.abs(values - values[0]).max()))

@@ -12,6 +12,7 @@ import sympy as sp
 
 import taut
 from taut import problems
+from taut.problems.gaps import gap
 
 STENCIL = np.array([-1, 9, -45, 0, 45, -9, 1]) / 60  # 6th-order first derivative
 SMALL = {"cloth": {"points": 5}}  # what is as good a test, and quicker
@@ -56,6 +57,17 @@ def listed(kind, values=VALUES):
             if getattr(fact, which) is not None and kind(p, fact)
         ],
     )
+
+
+def test_the_energy_of_a_fact_is_held_against_every_step():
+    """Of stored states the two ends would be all, and an oscillation between them unseen."""
+    given = built("zg-double")
+    fact = next(f for f in given.facts if f.t is None and f.energy is not None and not f.raw)
+    whole, ends = (given.simulate(duration=2, every=k) for k in (1, 200))
+    assert len(ends.t) == 2
+    assert gap(fact, ends) == pytest.approx(gap(fact, whole), rel=1e-9)
+    assert gap(fact, whole) == pytest.approx(np.abs(whole.energy - fact.energy).max(), rel=1e-9)
+    assert gap(fact, ends) > 1.5 * np.abs(ends.energy - fact.energy).max()
 
 
 def numeric(problem, *expressions):
