@@ -8,7 +8,7 @@ import sympy as sp
 from scipy.integrate import solve_ivp
 
 import taut
-from taut.papers import sgm_study as study_of
+from taut.papers import sgm_figures, sgm_study as study_of
 from taut.papers.sgm import claims
 from taut.problems import problem
 
@@ -120,6 +120,17 @@ class TestNumbers:
         )  # fmt: skip
         np.testing.assert_allclose(run.q, other.y.T, rtol=0, atol=1e-10)
 
+    def test_errors_of_a_crowd_are_the_largest_of_all_steps(self, monkeypatch):
+        monkeypatch.setattr(study_of, "SPANS", (20.0, 100.0))
+        points = np.array([[0.4, 1.0, 0.8], [1.0, 0.3, -0.6]])
+        found = study_of.furthest(points)
+        for k, point in enumerate(points):
+            start = {"q0": tuple(point)}
+            one = study_of.simulated("rk4", 0.1, 100.0, **start)
+            off = np.abs(one.q - study_of.accurate(0.1, 100.0, **start).q).max(axis=1)
+            assert found["none", 20.0][k] == pytest.approx(off[:201].max(), rel=1e-6)
+            assert found["none", 100.0][k] == pytest.approx(off.max(), rel=1e-6)
+
     def test_what_is_corrected_is_kept_and_nothing_else(self, data):
         found = data["long run"]
         kept = {way: {k: found[way][k] < 1e-14 for k in ("|x|²", "E")} for way in study_of.WAYS}
@@ -207,3 +218,15 @@ class TestPage:
         assert changed["correcting |x|² alone"] == "agrees"
         assert changed["(27), Δx = −φ x/(2|x|²)"] == "so corrected it does not hold, either"
         assert changed["(28), divided by φ"] == "agrees"
+
+
+def test_axes_tell_units_or_that_there_are_none(study):
+    bare = [sgm_figures.body(study), sgm_figures.formulas(study), sgm_figures.long(study)]
+    for picture in bare:
+        for axes in picture.axes:
+            told = axes.get_xlabel() + axes.get_ylabel() + axes.get_title("right")
+            assert "dimensionless" in told, axes
+            assert axes.get_xlabel() != "$t$"
+    for axes, unit in zip(sgm_figures.swing(study).axes, ("[m²]", "[m²/s]"), strict=True):
+        assert axes.get_xlabel() == "$t$ [s]"
+        assert axes.get_ylabel().endswith(unit)

@@ -167,7 +167,8 @@ def _integrals(page: Page, study: Study) -> None:
     start = ", ".join(f"{x:g}" for x in START)
     page.text(
         f"The paper gives no numbers. Ours are {values} and x(0) = ({start}), so that |x|² = "
-        f"{study.hand['none'][0]:.2g}; step {STEP:g} unless another one is named.",
+        f"{study.hand['none'][0]:.2g}, all without units; step {STEP:g} unless another one is "
+        "named.",
     )
     page.figure(
         "example", draw.body(study), "The example: the motion.",
@@ -345,7 +346,7 @@ CHAPTER = Chapter(
     stages=[
         Stage("10⁵ steps, corrected and not", 1, run_long),
         Stage("the formulas by hand", 1, run_by_hand),
-        Stage(f"{CROWD} random starts", 3, lambda s: s.crowd.update(crowd())),
+        Stage(f"{CROWD} random starts", 15, lambda s: s.crowd.update(crowd())),
         Stage("order and frequency", 1, lambda s: s.numbers.update(numbers(s))),
     ],
     claims=claims,

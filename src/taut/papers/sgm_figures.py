@@ -17,6 +17,7 @@ LOOK: dict[str, dict[str, Any]] = {
     "both": {"color": style.BLUE, "lw": 1.4},
 }
 FLOOR = 1e-17  # what a logarithmic axis shows of nothing
+BARE = "dimensionless"  # the paper prints no numbers, and ours for the body have no units
 
 
 def body(study: Study) -> Picture:
@@ -37,10 +38,11 @@ def body(study: Study) -> Picture:
             getattr(axes, f"set_{letter}label")(f"$x_{k}$", labelpad=-3)
             getattr(axes, f"{letter}axis").set_major_locator(style.MaxNLocator(3))
         style.space(axes)
+        style.title(axes, "", BARE)
         axes = figure.add_subplot(1, 2, 2)
         for k, colour in enumerate((style.BLUE, style.ORANGE, style.GREEN)):
             axes.plot(t, x[:, k], color=colour, label=f"$x_{k + 1}$")
-        axes.set(xlabel="$t$", ylabel="angular momentum")
+        axes.set(xlabel=f"$t$, {BARE}", ylabel=f"angular momentum, {BARE}")
         axes.margins(x=0)
         style.key(axes)
     return figure
@@ -56,7 +58,7 @@ def formulas(study: Study) -> Picture:
         for name, colour, mark in (("right", style.BLUE, "o"), ("printed", style.ORANGE, "s")):
             values = study.hand[name][:11]
             axes.plot(steps, values, mark, ls="-", ms=3.5, color=colour, label=f"(27) {name}")
-        axes.set(xlabel="step", ylabel="$|x|^2$")
+        axes.set(xlabel="step", ylabel=f"$|x|^2$, {BARE}")
         axes.set_ylim(bottom=-0.05)
         axes.legend(loc="center right")
         axes = figure.add_subplot(1, 2, 2)
@@ -67,7 +69,7 @@ def formulas(study: Study) -> Picture:
             t, size = style.highest(STEP * np.arange(HAND + 1), off, 60)
             axes.plot(t, np.maximum(size, FLOOR), color=colour, label=label)
         style.decades(axes)
-        axes.set(xlabel="$t$", ylabel="error of $|x|^2$")
+        axes.set(xlabel=f"$t$, {BARE}", ylabel=f"error of $|x|^2$, {BARE}")
         axes.margins(x=0)
         axes.legend(loc="center right", bbox_to_anchor=(1, 0.4))
     return figure
@@ -92,8 +94,9 @@ def long(study: Study) -> Picture:
         for axes, heading in zip(panels, headings, strict=True):
             axes.set_xscale("log")
             style.decades(axes)
-            axes.set_xlabel("$t$")
+            axes.set_xlabel(f"$t$, {BARE}")
             style.title(axes, heading)
+        panels[0].set_ylabel(f"largest so far, {BARE}")
         figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure
 
@@ -127,8 +130,8 @@ def swing(study: Study) -> Picture:
     """φ and φ̇ of the pendulum."""
     with style.styled():
         figure = style.picture(2.5)
-        for k, (label, column) in enumerate(
-            ((r"$|\varphi|$", 2), (r"$|\dot\varphi|$", 3)), start=1
+        for k, (label, unit, column) in enumerate(
+            ((r"$|\varphi|$", "m²", 2), (r"$|\dot\varphi|$", "m²/s", 3)), start=1
         ):
             axes = figure.add_subplot(1, 2, k)
             for name, colour, text in (
@@ -142,8 +145,7 @@ def swing(study: Study) -> Picture:
                 mark = {"marker": "s", "ms": 3} if len(rows) < 20 else {}
                 axes.plot(t, size, color=colour, label=text, lw=0.9, **mark)
             style.decades(axes)
-            axes.set_xlabel("$t$ [s]")
-            style.title(axes, label)
+            axes.set(xlabel="$t$ [s]", ylabel=style.with_unit(label, unit))
         figure.legend(
             *figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3
         )

@@ -180,6 +180,11 @@ def ticks(many: int, **options: Any) -> MaxNLocator:
     return MaxNLocator(many, steps=[1, 2, 2.5, 5, 10], **options)
 
 
+def with_unit(label: str, unit: str) -> str:
+    """A label with its unit, where that is known."""
+    return f"{label} [{unit}]" if unit else label
+
+
 def powers(axes: Axes, label: str, largest: float, unit: str = "") -> None:
     """Label the y axis with unit and one common power of ten in the label, not above the axis."""
     exponent = 0
