@@ -48,8 +48,8 @@ def motion(study: Study) -> Picture:
         figure = style.picture(3.7)
         grid = figure.add_gridspec(2, 2, width_ratios=(1, 1.9))
         space = figure.add_subplot(grid[:, 0], projection=drawn.projection)
-        draw_shapes(space, drawn)
-        style.title(space, "in space [m], t in s", " ")
+        draw_shapes(space, drawn, length="m", time="s")
+        style.title(space, "in space", " ")
         for k, (across, seen) in enumerate(((1, "x"), (0, "y"))):
             axes = figure.add_subplot(grid[k, 1])
             _side_by_side(axes, drawn, across)
@@ -148,8 +148,8 @@ def read(study: Study) -> Picture:
         figure = style.picture(2.4, 5.4)
         axes = figure.add_subplot()
         for name, (colour, label) in looks.items():
-            t, off = study.read[name]
-            axes.plot(t[1:], off[1:], color=colour, label=label)
+            t, off = style.highest(*study.read[name], 100)
+            axes.plot(t, off, color=colour, label=label)
         style.decades(axes)
         axes.set_ylim(1e-5, 10)
         axes.set_xlim(0, READ * STEP)

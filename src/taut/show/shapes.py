@@ -47,8 +47,10 @@ class Drawn:
         self.wide = bool(extent[:-1].max() > WIDE * rest)  # more room across than upwards
 
 
-def draw_shapes(axes: Any, drawn: Drawn, down: str | None = "auto") -> None:
-    """Draw shapes at evenly spaced times, with a scale of their colours."""
+def draw_shapes(
+    axes: Any, drawn: Drawn, down: str | None = "auto", length: str = "", time: str = ""
+) -> None:
+    """Draw shapes at evenly spaced times, with a scale of their colours; units where known."""
     run, rows, columns = drawn.run, drawn.rows, drawn.columns
     gravity = mesh_of(run).gravity
     begin, end = float(run.t[0]), float(run.t[-1])
@@ -66,14 +68,14 @@ def draw_shapes(axes: Any, drawn: Drawn, down: str | None = "auto") -> None:
         if len(bodies):
             axes.plot(*bodies.T, "o", color=colour, ms=3.5, mew=0, label="_body")
     _draw_holds(axes, run, drawn.places[0], columns)
-    _frame(axes, drawn.places[..., columns], columns)
+    _frame(axes, drawn.places[..., columns], columns, length)
     if down == "auto":
         down = _down(gravity, columns)
     if down is not None and "xyz".index(down) in columns:
         upside = "xyz"[columns.index("xyz".index(down))]
         getattr(axes, f"invert_{upside}axis")()
     if len(columns) == 3:
-        style.above(axes, "$z$")
+        style.above(axes, style.with_unit("$z$", length))
     bar = axes.figure.colorbar(
         ScalarMappable(norm, TIME), ax=axes, location="bottom", shrink=0.7,
         aspect=70 if drawn.wide else 40,
@@ -81,7 +83,7 @@ def draw_shapes(axes: Any, drawn: Drawn, down: str | None = "auto") -> None:
     )  # fmt: skip
     bar.outline.set_visible(False)
     bar.ax.xaxis.set_major_locator(style.ticks(6))
-    bar.set_label("$t$", labelpad=1)
+    bar.set_label(style.with_unit("$t$", time), labelpad=1)
     note = f"{len(rows)} of {len(run.t)} states"
     if drawn.factor != 1.0:
         note = f"displacements × {drawn.factor:g}"
@@ -117,7 +119,7 @@ def _draw_holds(axes: Any, run: FieldTrajectory, places: np.ndarray, columns: li
         )  # fmt: skip
 
 
-def _frame(axes: Any, places: np.ndarray, columns: list[int]) -> None:
+def _frame(axes: Any, places: np.ndarray, columns: list[int], unit: str) -> None:
     """Equal scales, axes named, a box around the shapes that is not too flat."""
     flat = places.reshape(-1, len(columns))
     low, high = flat.min(axis=0), flat.max(axis=0)
@@ -128,7 +130,8 @@ def _frame(axes: Any, places: np.ndarray, columns: list[int]) -> None:
     for letter, column, a, z in zip("xyz", columns, middle - half, middle + half, strict=False):
         getattr(axes, f"set_{letter}lim")(a, z)
         if letter != "z":
-            getattr(axes, f"set_{letter}label")(f"${'xyz'[column]}$", labelpad=-2 if space else 2)
+            label = style.with_unit(f"${'xyz'[column]}$", unit)
+            getattr(axes, f"set_{letter}label")(label, labelpad=-2 if space else 2)
     if not space:
         axes.set_aspect("equal", adjustable="box", anchor="C")
         axes.xaxis.set_major_locator(style.ticks(5))
