@@ -108,9 +108,36 @@ class TestSimulate:
         with pytest.raises(taut.InputError) as caught:
             taut.simulate(system, [1, 0], [0, 0], 10)
         assert caught.value.what == "taut.simulate takes 1 without a name, not 4"
-        assert caught.value.remedy == "name the others: q0=…, v0=…, duration=…"
+        assert caught.value.remedy == ("name the others: q0=[1, 0], v0=[0, 0], duration=10, step=…")
         assert caught.value.expected.startswith("taut.simulate(model, [q0=…]")
         assert "[1, 0], [0, 0], 10" in caught.value.received
+
+    @pytest.mark.parametrize(
+        ("given", "options"),
+        [
+            (([1, 0], [0, 0], 10, 0.01), {}),
+            (([1, 0], 0, 10, 0.01), {}),
+            (([1, 0], 10, 0.01), {"p0": 0}),
+            (([1, 0], 0, 10), {"step": 0.01}),
+            ((10, 0.01), {"q0": [1, 0], "v0": 0}),
+            (([1, 0], 0, 10, 0.01, "rattle", 5), {}),
+            (([1, 0], [0, 0], 10), {"tolerance": 1e-2}),
+        ],
+    )
+    def test_advice_on_positions_is_a_call_that_works(self, system, given, options):
+        with pytest.raises(taut.InputError) as caught:
+            taut.simulate(system, *given, **options)
+        named = eval(f"dict({caught.value.remedy.partition(': ')[2]})")
+        assert (named["duration"], named.get("step", 0.01)) == (10, 0.01)
+        run = taut.simulate(system, **named | options, laws=None)
+        assert run.t[-1] == pytest.approx(10)
+
+    def test_advice_names_what_a_run_needs(self, system):
+        flow = taut.Flow([x, y], [y, -x])
+        for model, named in ((system, "q0=[1, 0], v0=…, "), (flow, "q0=[1, 0], ")):
+            with pytest.raises(taut.InputError) as caught:
+                taut.simulate(model, [1, 0])
+            assert caught.value.remedy == f"name the others: {named}duration=…, step=…"
 
     def test_what_is_missing_or_given_twice(self, system):
         with pytest.raises(taut.InputError, match="needs duration"):
@@ -123,6 +150,9 @@ def test_constructors_and_methods(system):
     with pytest.raises(taut.InputError, match=r"taut\.System has no argument 'nonholonomic'") as e:
         taut.System([x], mass=1, nonholonomic=[x])
     assert "g(q, t) = 0" in e.value.remedy
+    with pytest.raises(taut.InputError) as caught:
+        taut.System([x, y], 1, y)
+    assert caught.value.remedy == "name the others: mass=1, potential=y"
     with pytest.raises(taut.InputError, match="did you mean degree"):
         taut.TimeElement(dgree=2)
     with pytest.raises(taut.InputError, match=r"taut\.System\.from_terms needs coordinates and"):
@@ -135,6 +165,20 @@ def test_constructors_and_methods(system):
     assert caught.value.remedy == "filename is called path here: path=…"
     with pytest.raises(taut.InputError, match=r"taut\.Mechanism takes 1 without a name"):
         taut.Mechanism(1, 2)
+
+
+def test_of_constraints_on_velocities_the_advice_is_that_of_constraints():
+    u, _ = taut.velocities([x, y])
+    for given in ([x * u], [y * u]):
+        with pytest.raises(taut.ModelError) as known:
+            taut.System([x, y], mass=1, constraints=given)
+        for word in ("nonholonomic", "velocity_constraints"):
+            with pytest.raises(taut.InputError, match=f"has no argument '{word}'") as caught:
+                taut.System([x, y], mass=1, **{word: given})
+            assert caught.value.remedy == known.value.remedy
+    with pytest.raises(taut.InputError) as caught:
+        taut.System([x, y], nonholonomic=[x * u])
+    assert "g(q, t) = 0" in caught.value.remedy
 
 
 def test_errors_from_inside_stay_what_they_are():

@@ -11,13 +11,16 @@ import inspect
 from collections.abc import Callable, Mapping
 from functools import wraps
 from importlib import import_module
+from itertools import combinations
+from numbers import Real
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
-from taut.errors import InputError, brief, close_to
+from taut.errors import InputError, TautError, brief, close_to
 
 Thing = TypeVar("Thing")
 
+SHORT = 24  # letters of a value that is repeated in advice
 WORDS = {"Mechanism": "m", "Trajectory": "run", "FieldTrajectory": "run"}  # as pages say it
 
 # What others call arguments, and what they are called here; the first that there is.
@@ -82,6 +85,16 @@ SAID = {
     "nonholonomic": ("constraints", _ROLLING), "velocity_constraints": ("constraints", _ROLLING),
 }  # fmt: skip
 
+# In which order others take what has a name here, and which of these a call cannot do without.
+ORDERS = (
+    (("q0", "v0", "duration", "step"), {"v0", "duration", "step"}),
+    (("mass", "potential", "constraints", "forces"), set()),
+)
+NOT_OF = {"Flow": {"v0", "p0"}}  # what kinds of models do not have
+INSTEAD = {"v0": "p0", "step": "tolerance", "mass": "kinetic"}
+# What may be among an argument of ours; the answer to that says more than a sentence could.
+AMONG = {"nonholonomic": "constraints", "velocity_constraints": "constraints"}
+
 
 def public(thing: Thing) -> Thing:
     """A function or a class whose callers are told how it is called.
@@ -112,12 +125,32 @@ def _answering(function: Callable[..., Any], own: int) -> Callable[..., Any]:
             return function(*given, **options)
         except TypeError:
             shown = _written(function, given[:own])
-            wrong = misfit(shown, inspect.signature(function), given, options, own)
+            among = _among(function, given, options)
+            wrong = misfit(shown, inspect.signature(function), given, options, own, among)
             if wrong is None:
                 raise
         raise wrong
 
     return asked
+
+
+def _among(
+    function: Callable[..., Any], given: tuple[Any, ...], options: Mapping[str, Any]
+) -> dict[str, str]:
+    """What is advised where such a thing is given to the argument that we have."""
+    rest = {key: x for key, x in options.items() if key not in AMONG}
+    found = {}
+    for word in (x for x in AMONG if x in options):
+        try:
+            function(*given, **rest)  # of a call with other faults the answer is no answer to this
+        except (TypeError, TautError):
+            break
+        try:
+            function(*given, **rest | {AMONG[word]: options[word]})
+        except TautError as answer:
+            if answer.remedy is not None:
+                found[word] = str(answer.remedy)
+    return found
 
 
 def _written(function: Callable[..., Any], owner: tuple[Any, ...]) -> str:
@@ -146,6 +179,7 @@ def misfit(
     given: tuple[Any, ...],
     options: Mapping[str, Any],
     own: int,
+    among: Mapping[str, str] | None = None,
 ) -> InputError | None:
     """The error that tells how a call has to be made; None if it fits.
 
@@ -158,6 +192,8 @@ def misfit(
         What it was called with.
     own : int
         How many arguments come first without being written: an object, or a class.
+    among : mapping, optional
+        What is advised instead of words that others have.
     """
     known, given = list(signature.parameters.values())[own:], given[own:]
     first = [x for x in known if x.kind in (x.POSITIONAL_OR_KEYWORD, x.POSITIONAL_ONLY)]
@@ -170,7 +206,7 @@ def misfit(
         if x.default is x.empty and x.kind in (x.KEYWORD_ONLY, x.POSITIONAL_OR_KEYWORD)
         and x.name not in (*filled, *options)
     ]  # fmt: skip
-    meant = {x: elsewhere(x, names) for x in options}
+    meant = {x: elsewhere(x, names) for x in options} | dict(among or {})
     strange = [x for x in options if x not in names and (meant[x] or not any_name)]
     twice = [x for x in options if x in filled]
     many = len(given) - len(first)
@@ -182,9 +218,11 @@ def misfit(
         remedy = "; ".join(filter(None, advice)) or None
     elif many > 0 and not some:
         what = f"takes {len(first)} without a name, not {len(given)}"
-        others = [x.name for x in known if x.kind is x.KEYWORD_ONLY and x.name not in options]
-        wanted = dict.fromkeys([*others[: max(many - len(missing), 0)], *missing])
-        remedy = f"name the others: {', '.join(f'{x}=…' for x in wanted)}" if wanted else None
+        others = [x for x in known if x.kind is x.KEYWORD_ONLY and x.name not in options]
+        without = NOT_OF.get(type(given[0]).__name__, set()) if first else set()
+        others = [x for x in others if x.name not in without]
+        wanted = _named(given[len(first) :], others, missing, options)
+        remedy = f"name the others: {', '.join(wanted)}" if wanted else None
     elif twice:
         what, remedy = f"is given {twice[0]} twice", "leave one of them out"
     elif missing:
@@ -199,6 +237,52 @@ def misfit(
         received=f"{shown}({', '.join(words)})",
         remedy=remedy,
     )
+
+
+def _named(
+    extra: tuple[Any, ...],
+    others: list[inspect.Parameter],
+    missing: list[str],
+    options: Mapping[str, Any],
+) -> list[str]:
+    """What was given without a name under the name it most likely has, and what is needed beside.
+
+    Numbers that are not zero are times and sizes, whose type says so; among what fits alike, the
+    earliest.
+    """
+    free = {x.name: x for x in others}
+    known = [(usual, needed) for usual, needed in ORDERS if usual[-1] in {*free, *options}]
+    usual, needed = known[0] if known else ((), set())
+    order = [x for x in usual if x in free and INSTEAD.get(x) not in options]
+    if len(order) < len(extra):  # then comes what is after these
+        last = max((list(free).index(x) for x in order), default=-1)
+        order += [x for x in list(free)[last + 1 :]]
+
+    def fit(names: tuple[str, ...]) -> tuple[int, int]:
+        pairs = zip(names, extra, strict=False)
+        same = sum(_counts(value) == _is_number(free[x]) for x, value in pairs)
+        return same, len({*missing} & {*names})
+
+    chosen = max(combinations(order, min(len(extra), len(order))), key=fit)
+    after = order[order.index(chosen[0]) :] if chosen else []
+    beside = {*missing, *(x for x in after if x in needed)}
+    found = {x: f"{x}={_short(value)}" for x, value in zip(chosen, extra, strict=False)}
+    return [found.get(x, f"{x}=…") for x in free if x in found or x in beside]
+
+
+def _short(value: Any) -> str:
+    """A value that is not longer than its name would be, and otherwise dots."""
+    shown = brief(value)
+    return shown if len(shown) <= SHORT else "…"
+
+
+def _counts(value: Any) -> bool:
+    """Whether it is a number that may be a duration or a size."""
+    return isinstance(value, Real) and not isinstance(value, bool) and value != 0
+
+
+def _is_number(known: inspect.Parameter) -> bool:
+    return str(known.annotation).startswith(("float", "int"))
 
 
 def elsewhere(name: str, names: list[str]) -> str:

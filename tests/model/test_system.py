@@ -771,6 +771,84 @@ class TestRates:
         assert off[0] < 0.5
         assert off[1] == pytest.approx(off[0] / 10, rel=0.1)
 
-    def test_what_is_neither_is_a_force(self):
-        u, v, _ = taut.velocities(taut.coordinates("x y a"))
-        assert self.said(u**2 + v**2 - 1).startswith("write it as a force")
+    @pytest.mark.parametrize(
+        ("expr", "found"),
+        [
+            ("(x*v - y*u)/(x**2 + y**2)", "atan2(y, x)"),
+            ("x*v - y*u", "atan2(y, x)"),
+            ("u*exp(y) + v", "x - exp(-y)"),
+            ("a*(y*a*u + x*a*v + x*y*w)", "a*x*y"),
+            ("u - x*sin(t)", "x*exp(cos(t))"),
+            ("(x*u + y*v + a*w)/sqrt(x**2 + y**2 + a**2)", "sqrt(a**2 + x**2 + y**2)"),
+        ],
+    )
+    def test_a_form_that_is_a_rate_times_a_factor_has_its_constraint(self, expr, found):
+        q = taut.coordinates("x y a")
+        names = dict(zip("xyauvw", (*q, *taut.velocities(q)), strict=True)) | {"t": taut.t}
+        form, g = (sp.sympify(e, locals=names) for e in (expr, found))
+        remedy = self.said(form)
+        assert remedy.startswith(f"constraints=[{found} - value], whose rate it is")
+        rate = sum(g.diff(s) * v for s, v in zip(q, taut.velocities(q), strict=True))
+        rate += g.diff(taut.t)
+        factor = remedy.partition("is times ")[2].partition(", with")[0] or "1"
+        assert sp.simplify(rate - sp.sympify(factor, locals=names) * form) == 0
+
+    def test_in_two_variables_no_form_is_called_unholonomic(self):
+        """For it is none, though no factor may be found."""
+        (x, y, _), (u, v, w) = taut.coordinates("x y a"), taut.velocities(taut.coordinates("x y a"))
+        remedy = self.said(u * sp.sin(x * y) + v * (x + y**3))
+        assert "times a factor it is the rate of a g(q, t), as any in two variables" in remedy
+        assert "slopes along (sin(x*y), x + y**3) by (x, y); resisted by forces=[" in remedy
+        steep = sp.sin(x * y)  # in three: times a factor nobody guesses, and none at all
+        level = self.said((u * sp.sin(x + y * y) + v * sp.exp(x)) * 3 + 0 * w)
+        assert "as any in two variables" in level
+        assert "nor is it times any factor" in self.said(u * steep + v + x * w)
+
+    def test_of_more_variables_frobenius_decides(self):
+        (x, y, a), (u, v, w) = taut.coordinates("x y a"), taut.velocities(taut.coordinates("x y a"))
+        odd = sp.sin(x * y) * sp.exp(a * x) + y**2 + 3
+        along = odd * (x * u + sp.cos(y) * v + (1 + a**2) * w)
+        assert self.said(along).startswith("constraints=[")
+        plane = [sp.sin(x * y), x + y**3]
+        remedy = self.said(sp.exp(a) * (plane[0] * u + plane[1] * v))
+        assert "it is the rate of a g(q, t), for ω ∧ dω = 0" in remedy
+        for form in (u - a * v, w + x * v - y * u, sp.sin(taut.t) * u - sp.cos(taut.t) * v):
+            assert "no rate of a g(q, t), nor is it times any factor" in self.said(form)
+        # A number of a user's is rounded: 0.1 and 0.3/3 are the same slope.
+        g = self.said(0.1 * y * u + (0.3 / 3) * x * v)
+        assert g.startswith("constraints=[x*y/10 - value], whose rate it is, ")
+
+    def test_of_what_is_not_linear_the_force_that_is_said_holds_it(self):
+        """Speed 1 on a slope: the direction falls by tan(φ/2) = tan(φ₀/2) exp(−4t), to 1/c."""
+        q = taut.coordinates("x y c")
+        x = q[0]
+        u, v, _ = taut.velocities(q)
+        remedy = self.said(u**2 + v**2 - 1, "x y c")
+        listed = remedy.partition("forces=")[2].partition("] ")[0] + "]"
+        off = []
+        for size in (1e2, 1e3):
+            forces = eval(listed, {}, {s.name: s for s in (u, v)} | {"c0": size})
+            s = taut.System(q, mass=1, potential=-4 * x, forces=forces)
+            run = taut.simulate(s, q0=[0, 0, 0], v0=[0, 1, 0], duration=1, step=2e-4, laws=None)
+            angle = 2 * np.arctan(np.exp(-4 * run.t))
+            exact = np.stack([np.cos(angle), np.sin(angle)])
+            off.append(np.abs(run.v[:, :2].T - exact).max())
+        assert off[0] < 0.1
+        assert off[1] == pytest.approx(off[0] / 10, rel=0.2)
+
+    def test_squares_have_no_slope_where_they_hold(self):
+        x, u = taut.coordinates("x y a")[0], taut.velocities(taut.coordinates("x y a"))
+        assert self.said((u[0] + x * u[1]) ** 2).startswith("write x*y_dot + x_dot, which vanishes")
+
+    def test_momenta_are_written_by_velocities(self):
+        p = taut.momenta(taut.coordinates("x y a"))
+        assert self.said(p[1]).startswith(f"write {p[1]} as ∂L/∂y_dot; ")
+
+    def test_of_long_ones_it_is_said_how_the_force_is_made(self):
+        q = taut.coordinates("x y a")
+        v = taut.velocities(q)
+        f = v[0] + sum(sp.sin(k * q[1] + q[2]) * v[1] for k in range(60))
+        remedy = self.said(f)
+        listed = remedy.partition("forces=")[2].partition("] ")[0] + "]"
+        forces = eval(listed, {"c": 10, "f": f, "v": v})
+        assert taut.System(q, mass=1, forces=forces).forced
