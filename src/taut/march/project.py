@@ -32,6 +32,9 @@ UNMET = 1e-9
 # what they are off: dividing by that leads astray, and what is nearly dependent is left alone.
 DEPENDENT = 1e-9  # of a unit row, or of the largest singular value, on the constraints
 UNSURE = 1e-7  # the same off them
+# A step solves with G M⁻¹Gᵀ, where an angle is squared: at the root of rounding nothing is left.
+CLOSE = 2e-8  # of a unit row in coordinates of unit mass
+PULLS = 1e-3  # of a unit row: what another one counts for in it at least
 LOOSE = 0.1  # singular values that are surely no rounding
 NOISE = 1e-13  # of what is to fall: less says nothing
 FLAT = 1e-3  # of the slopes all around: a constraint that may have none where it holds
@@ -283,6 +286,8 @@ def independent(mechanics: Mechanics, q, t, par, label: str = "") -> tuple[int, 
         if len(more) < len(dropped) or np.any(off > 1e-11 * wide):
             if flat:
                 raise _slopeless(mechanics, flat)
+            if len(more) == len(dropped):  # there as here, and yet they do not follow
+                raise _close(mechanics.system, jacobian, dropped[0], keep, label)
             raise ConstraintError(
                 f"the start{label} is a singular configuration: constraints lose rank there",
                 expected="independent gradients, or constraints that are redundant everywhere",
@@ -291,6 +296,71 @@ def independent(mechanics: Mechanics, q, t, par, label: str = "") -> tuple[int, 
                 remedy="start from a configuration beside it",
             )
     return tuple(keep)
+
+
+def check_apart(mechanics: Mechanics, q, v, t, par, keep, label: str = "") -> None:
+    """Refuse constraints that are one to a step, unless it is so only near this configuration."""
+    if mechanics.n > LARGE or len(keep) < 2:
+        return
+    system, kept = mechanics.system, list(keep)
+    rows = mechanics.gradients(q, t, par)[kept]
+    metric = _metric(mechanics, q, v, t, par)
+    found = _one_to_a_step(rows, metric)
+    if not found:
+        return
+    rng = np.random.default_rng(0)
+    size = _reach(mechanics.gradients, q, t, par, mechanics.gradients(q, t, par))
+    basis = _null_space(rows)
+    for _ in range(2):
+        there = q + 1e-3 * size * (basis @ rng.standard_normal(basis.shape[1]))
+        there = _onto(mechanics, there, t, par, kept)
+        if not _one_to_a_step(
+            mechanics.gradients(there, t, par)[kept], _metric(mechanics, there, v, t, par)
+        ):
+            return
+    others = [i for k, i in enumerate(kept) if k != found[0]]
+    raise _close(system, mechanics.gradients(q, t, par), kept[found[0]], others, label, metric)
+
+
+def _one_to_a_step(rows: np.ndarray, metric: np.ndarray) -> list[int]:
+    """Rows that others leave no angle but one that is lost when it is squared."""
+    rows = product(rows, metric)
+    return _dependent_rows(rows, np.linalg.norm(rows, axis=1), CLOSE)[1]
+
+
+def _angle(rows: Any, row: int, others: list[int]) -> tuple[float, list[int]]:
+    """Between a row and the span of others, and those of them that it is made of."""
+    rows = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)
+    rows = rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-300)[:, None]
+    parts = np.linalg.lstsq(rows[others].T, rows[row], rcond=None)[0]
+    left = np.linalg.norm(rows[row] - rows[others].T @ parts)
+    return float(left), [i for i, x in zip(others, parts, strict=True) if abs(x) > PULLS]
+
+
+def _close(
+    system: System,
+    slopes: Any,
+    row: int,
+    others: list[int],
+    label: str,
+    metric: np.ndarray | None = None,
+) -> ConstraintError:
+    """Of constraints that are nearly one everywhere: which, and at what angle they meet."""
+    plain, of = _angle(slopes, row, others)
+    angle, of = (plain, of) if metric is None else _angle(product(slopes, metric), row, others)
+    names = ", ".join(owned(system, sorted([*of, row])))
+    heavy = metric is not None and plain > UNSURE
+    return ConstraintError(
+        f"constraints nearly depend on each other{' at the start' + label if label else ''}: "
+        f"{names}",
+        expected=f"gradients at an angle of more than {CLOSE:.0e}, seen by the masses",
+        received=f"an angle of {angle:.1e}"
+        + (f", but of {plain:.1e} without the masses" if heavy else ", not only here"),
+        remedy="masses (or units of coordinates) that differ less"
+        if heavy
+        else "drop one of them, or state them apart: instead of the last what it says beyond "
+        "the others, with a slope of its own",
+    )
 
 
 def _without_slope(mechanics: Mechanics, q, t, par, sizes: np.ndarray) -> list[int]:
@@ -377,22 +447,24 @@ def _lengths(jacobian: Any) -> np.ndarray:
     return large.row_norms(jacobian)
 
 
-def _dependent_rows(jacobian: Any, typical: np.ndarray) -> tuple[list[int], list[int]]:
+def _dependent_rows(
+    jacobian: Any, typical: np.ndarray, below: float = DEPENDENT
+) -> tuple[list[int], list[int]]:
     """(independent rows, rows that depend on those before them).
 
     A row much smaller than it typically is counts as zero.
     """
     if not isinstance(jacobian, np.ndarray):
-        lost = large.dependent(jacobian, typical, DEPENDENT)
+        lost = large.dependent(jacobian, typical, below)
         return sorted(set(range(len(typical))) - set(lost)), lost
     sizes = np.linalg.norm(jacobian, axis=1)
-    zero = sizes <= DEPENDENT * typical
+    zero = sizes <= below * typical
     scaled = np.where(zero[:, None], 0.0, jacobian / np.where(zero, 1.0, sizes)[:, None])
     keep: list[int] = list(range(len(jacobian)))
     while keep:
         triangle = np.abs(np.diag(np.linalg.qr(scaled[keep].T, mode="r")))
         triangle = np.concatenate([triangle, np.zeros(len(keep) - len(triangle))])
-        small = np.flatnonzero(triangle <= DEPENDENT)
+        small = np.flatnonzero(triangle <= below)
         if not len(small):
             break
         del keep[small[0]]  # the first dependent row; then look again

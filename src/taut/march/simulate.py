@@ -315,7 +315,8 @@ def _check_dropped(run: Trajectory) -> None:
         f"constraint {next(iter(owned(system, [which])))} does not hold at t = {run.t[row]:g}",
         expected="a constraint that follows from the others, as it did at the start",
         received=f"g = {run.constraints[tuple(broken[0][:-1])][which]:.3g}",
-        remedy="the constraints contradict each other there; error.partial holds the run",
+        remedy="the constraints contradict each other there, or differ too little to be told apart "
+        "at the start; error.partial holds the run",
         partial=run,
     )
 

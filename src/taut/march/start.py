@@ -17,6 +17,7 @@ from taut.kernel.evaluate import LARGE, Mechanics, Snapshot, solve
 from taut.march.project import (
     DEPENDENT,
     ROUNDOFF,
+    check_apart,
     check_rates,
     independent,
     nearest,
@@ -351,6 +352,7 @@ def _one(here: Snapshot, project: bool, loose: bool, label: str = "") -> Start:
     else:
         q1 = q
     keep = independent(mechanics, q1, t, par, label)
+    check_apart(mechanics, q1, v, t, par, keep, label)
     slides = not loose and np.any(np.abs(here.hidden) > TOLERANCE * hidden_scale)
     if loose or np.all(np.abs(mechanics.hidden(q1, v, t, par)) <= ROUNDOFF * hidden_scale):
         v1 = v
