@@ -285,6 +285,55 @@ def test_where_the_origin_has_no_linear_part_it_is_taken_at_the_start():
         taut.simulate(system, q0=[1, 0], method=PreciseElement(about=[0, 0]), **settings)
 
 
+ORBIT = -1 / sp.sqrt(x**2 + y**2 + sp.Rational(25, 10000))
+HUNG = 50 * (sp.sqrt((x - 1) ** 2 + y**2) - 1) ** 2 + 10 * y
+
+
+@pytest.mark.parametrize(
+    ("potential", "q0", "v0", "worse"),
+    [(ORBIT, [1, 0], [0, 1], 8), (ORBIT, [1, 0], [0, 0.7], 1), (HUNG, [1, -1.3], [0.5, 0], 4)],
+)
+@pytest.mark.parametrize("length", [1, 1e3])
+def test_far_from_the_origin_it_is_taken_at_the_start(potential, q0, v0, worse, length):
+    """A smooth origin of another stiffness says nothing of an orbit, whatever the units."""
+    small = {s: s / length for s in (x, y)}
+    energy = length**2 * potential.xreplace(small)
+    system = taut.System([x, y], mass=1, potential=energy)
+    settings = {"q0": length * np.array(q0), "v0": length * np.array(v0), "duration": 3}
+    fine = taut.simulate(system, step=1e-3, method="gauss-lobatto-6", **settings, laws=None)
+    errors = []
+    for method in ("rattle", "precise-element"):
+        runs = [
+            taut.simulate(system, step=h, method=method, **settings, laws=None)
+            for h in (0.01, 0.005, 0.0025)
+        ]
+        errors.append([abs(run.q[-1] - fine.q[-1]).max() / length for run in runs])
+    assert runs[0].method == PreciseElement(about=length * np.array(q0, dtype=float))
+    np.testing.assert_allclose(np.log2(np.array(errors[1][:-1]) / errors[1][1:]), 2, atol=0.1)
+    assert errors[1][0] < worse * errors[0][0]
+
+
+def test_near_the_origin_it_stays_there():
+    """Also of batches, and with gyroscopic terms, whose stiffness is none of the potential."""
+    spring = taut.System([x, y], mass=[1, 4], potential=50 * x**2 + y**2 + x**4 + y**3 / 3)
+    settings = {"v0": 0, "duration": 0.1, "step": 0.05, "method": "precise-element"}
+    for q0 in ([0.1, 0.1], [[0.1, 0.1], [-0.2, 0.3]], [0, 0]):
+        assert taut.simulate(spring, q0=q0, **settings).method == PreciseElement()
+    with pytest.raises(taut.InputError, match="a batch has many starts"):
+        taut.simulate(spring, q0=[[0.1, 0.1], [7, 0.3]], **settings)
+    assert taut.simulate(spring, q0=[7, 0.3], **settings).method == PreciseElement(about=[7, 0.3])
+    given = PreciseElement(50 * x**2 + y**2)
+    run = taut.simulate(spring, q0=[7, 0.3], **settings | {"method": given})
+    assert run.method == given
+    turning = (u**2 + v**2) / 2 + 3 * (x * v - y * u) / 2 - x**2 / 10
+    px, py = taut.momenta([x, y])
+    same = ((px + 3 * y / 2) ** 2 + (py - 3 * x / 2) ** 2) / 2 + x**2 / 10
+    for system in (
+        taut.System([x, y], lagrangian=turning), taut.System([x, y], hamiltonian=same),
+    ):  # fmt: skip
+        assert taut.simulate(system, q0=[1, 2], **settings).method == PreciseElement()
+
+
 # ---- order and structure -----------------------------------------------------------------------
 
 

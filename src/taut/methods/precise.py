@@ -43,6 +43,10 @@ from taut.methods.base import Method, Step, projected
 DOUBLINGS = 20
 START = "start"
 BLOCKS = ("qq", "qp", "pq", "pp")
+# A linear part leaves nothing to the kicks at its own state, and is of use as far as it is most of
+# what pulls there.
+NEAR = 0.5  # of what the linear part adds: what the kicks are left with at the start, at most
+ROUNDING = 1e-12  # of all that pulls: no kick
 
 
 @public
@@ -56,8 +60,10 @@ class PreciseElement(Method):
         K, or the energy ½ (q − c)ᵀK(q − c) written for c = 0.  Without it K is the second
         derivative of the potential at c (at t = 0, if it depends on time).
     about : n numbers or "start", optional
-        The state c that the linear part is taken about, which need be no equilibrium; without it
-        the origin, or the start of the run where the potential is not smooth at the origin.
+        The state c that the linear part is taken about, which need be no equilibrium.  Without it
+        the origin, if the run starts near it: if the linear part that was taken there is most of
+        what has changed in the forces at the start.  Otherwise, or where the potential is not
+        smooth at the origin, it is the start.  A stiffness that is given belongs to the origin.
     """
 
     linear: Any = None
@@ -85,21 +91,29 @@ class PreciseElement(Method):
         return f"{self.name} ({', '.join(changed)})" if changed else self.name
 
     def begun(self, mechanics: Any, parameters: np.ndarray, q: np.ndarray) -> Method:
-        about = self.about
-        if mechanics.system.first_order:  # which is refused when the tables are made
+        given = self.about not in (None, START)
+        if given or mechanics.system.first_order:  # which is refused when the tables are made
             return self
-        if about is None and not _smooth(mechanics, parameters, np.zeros(mechanics.n)):
-            about = START
-        if about != START:
+        if self.about is None and self._serves(mechanics, parameters, q):
             return self
         if q.ndim > 1:
             raise InputError(
                 f"the {self.name} is linear about one state, and a batch has many starts",
                 expected="about=[…], a state where the potential is smooth",
-                received="the start" if self.about == START else "the origin, where it is not",
+                received="the start"
+                if self.about == START
+                else "starts far from the origin, or an origin where it is not",
                 remedy="give about=[…], for example the first of the starts",
             )
         return replace(self, about=tuple(q.tolist()))
+
+    def _serves(self, mechanics: Any, parameters: np.ndarray, q: np.ndarray) -> bool:
+        """Whether the linear part at the origin says something of what starts at q."""
+        origin = np.zeros(mechanics.n)
+        if not _smooth(mechanics, parameters, origin):
+            return False
+        starts = np.atleast_2d(q)
+        return self.linear is not None or all(_near(mechanics, parameters, x) for x in starts)
 
     def program(self, step: Step) -> None:
         t, t1, h, q, p = step.t, step.t1, step.h, step.q, step.p
@@ -248,6 +262,30 @@ def _quadratic(mechanics: Any, parameters: np.ndarray, centre: np.ndarray) -> tu
     else:
         inverse, cross = -d("link", "p"), -d("link", "q")
     return slope, (stiffness + stiffness.T) / 2, cross, (inverse + inverse.T) / 2, momentum
+
+
+def _near(mechanics: Any, parameters: np.ndarray, start: np.ndarray) -> bool:
+    """Whether kicks are the smaller part of what pulls at a start, and not at the origin.
+
+    Forces are compared as accelerations, by the mass at the origin.  With L this is at rest, with H
+    at the momentum of rest at the origin, as the second derivatives are.
+    """
+    origin, zero = np.zeros(mechanics.n), np.zeros(mechanics.n)
+    inverse, momentum = _quadratic(mechanics, parameters, origin)[3:]
+
+    def slope(q: np.ndarray) -> np.ndarray:
+        return -mechanics.apply("pull", 0.0, parameters, q=q, v=zero, p=momentum)
+
+    def size(force: np.ndarray) -> float:
+        return float(np.sqrt(abs(force @ inverse @ force)))
+
+    state: dict[str, np.ndarray] = {"q": origin, "v": zero, "p": momentum}
+    stiffness = -mechanics.derivative("pull", "q", 0.0, parameters, **state).toarray()
+    here, there, linear = slope(origin), slope(start), stiffness @ start
+    if not np.all(np.isfinite(there)):
+        return True  # where nothing is smooth, nothing is better
+    all_that_pulls = size(here) + size(there) + size(linear)
+    return size(there - here - linear) <= max(NEAR * size(linear), ROUNDING * all_that_pulls)
 
 
 def _smooth(mechanics: Any, parameters: np.ndarray, centre: np.ndarray) -> bool:
