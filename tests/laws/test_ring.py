@@ -38,6 +38,9 @@ def points(*expressions, count=40):
         ((X**2 + Y) ** sp.Rational(-3, 2) * sp.sqrt(X**2 + Y), 1 / (X**2 + Y)),
         (sp.cbrt(X + Y) ** 3, X + Y),
         (X ** (A + 1), X * X**A),
+        (2**X, sp.exp(X * sp.log(2), evaluate=False)),
+        (2.5**X * sp.Rational(2, 5) ** X, 1),
+        (2 ** (X + Y), 2**X * 2**Y),
         (0.1 * X, X / 10),
     ],
 )
@@ -178,3 +181,11 @@ def test_a_time_that_depends_on_the_velocity_is_no_point_symmetry():
     assert symmetry_of(d, u, found).point
     assert symmetry_of(d, u**2, found).point  # ξ₀ = −2
     assert not symmetry_of(d, u**3, found).point
+
+
+@pytest.mark.parametrize("base", [2, 2.5, sp.Rational(1, 3), sp.pi, X])
+def test_powers_whose_exponent_moves_have_slopes(base):
+    """Their logarithms have places, too."""
+    e = sp.sympify(base) ** taut.t
+    found = taut.conserved(taut.Flow([X, Y], [0 if base == X else 1, e]))
+    assert "y" in {s.name for law in found for s in law.expression.free_symbols}

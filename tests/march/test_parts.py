@@ -258,3 +258,25 @@ def test_turns_are_counted_by_the_rate(every):
     both = taut.simulate(m, q0=np.stack([run.q[0]] * 2), v0=run.v[0], duration=7, step=0.001,
                          every=every, laws=None)  # fmt: skip
     np.testing.assert_allclose(both["hinge"].angle, [run["hinge"].angle] * 2, atol=1e-9)
+
+
+def test_a_run_of_a_system_has_columns_by_name_and_no_parts():
+    x, z = taut.coordinates("x z")
+    system = taut.System([x, z], mass=1, potential=z, constraints={"rod": x**2 + z**2 - 1})
+    run = taut.simulate(system, q0=[1, 0], v0=0, duration=0.2, step=0.1)
+    for name, column in (
+        ("z", "q[..., 1]"),
+        ("z_dot", "v[..., 1]"),
+        ("rod", "constraints[..., 0]"),
+    ):
+        with pytest.raises(taut.InputError, match="has arrays, not parts by name") as caught:
+            run[name]
+        assert caught.value.remedy == f"run.{column}"
+        assert eval(caught.value.remedy).shape == (3,)
+    with pytest.raises(taut.InputError, match="no coordinate or constraint called 'y'") as caught:
+        run["y"]
+    assert "rod" in str(caught.value)
+    flow = taut.simulate(taut.Flow([x, z], [z, -x]), q0=[1, 0], duration=0.2, step=0.1)
+    with pytest.raises(taut.InputError) as caught:
+        flow["z"]
+    assert caught.value.remedy == "run.q[..., 1]"

@@ -30,6 +30,7 @@ import sympy as sp
 
 from taut.errors import ModelError
 from taut.laws.field import WORD, Field
+from taut.model.symbols import t
 
 _BY_SINES = (sp.tan, sp.cot, sp.sec, sp.csc)
 _HYPERBOLIC = (sp.sinh, sp.cosh, sp.tanh, sp.coth, sp.sech, sp.csch)
@@ -66,7 +67,15 @@ def tidy(expression: Any) -> sp.Expr:
         e = e.replace(lambda x: isinstance(x, sp.sin | sp.cos), _without_phase)
     if e.has(*_HYPERBOLIC):
         e = e.replace(lambda x: isinstance(x, _HYPERBOLIC), lambda x: x.rewrite(sp.exp))
-    return e
+    e = e.replace(_is_exponential, lambda x: sp.exp(x.exp * sp.log(x.base)))
+    return e.replace(lambda x: isinstance(x, sp.log) and x.args[0].is_Rational, sp.expand_log)
+
+
+def _is_exponential(x: sp.Basic) -> bool:
+    """Whether it is a power whose exponent moves, 2ᵗ = exp(t log 2), unlike xⁿ with some n."""
+    if not isinstance(x, sp.Pow) or not x.exp.free_symbols:
+        return False
+    return bool(x.base.is_number) or t in x.exp.free_symbols
 
 
 def _by_sines(x: sp.Expr) -> sp.Expr:

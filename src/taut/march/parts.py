@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from taut.errors import ModelError, UnknownName
+from taut.errors import InputError, ModelError, UnknownName
 from taut.lie import SO3, euler
 from taut.march.view import View
 from taut.model.mechanism.shapes import PLATE, POINT, ROD
@@ -29,7 +29,7 @@ def view(run: Trajectory, name: str) -> View:
     """The part, beam, joint, frame, force or counter of this name in a run."""
     mechanism = run.system.mechanism
     if mechanism is None:
-        raise TypeError("only runs of a taut.Mechanism have parts by name; slice run.q[:, i]")
+        raise _no_parts(run, name)
     part = mechanism.parts.get(name) or mechanism.ends.get(name)
     if part is not None:
         return PartView(run, part)
@@ -50,6 +50,28 @@ def view(run: Trajectory, name: str) -> View:
     groups = (mechanism.beams, mechanism.parts, mechanism.joints, mechanism.frames)
     known = {x for group in (*groups, mechanism.forces) for x in group}
     raise UnknownName("part, joint, force or frame", name, known)
+
+
+def _no_parts(run: Trajectory, name: str) -> UnknownName | InputError:
+    """Of a run of a system or a flow, which has arrays: where in them a name is found."""
+    system = run.system
+    groups = {
+        "q": system.coordinates, "v": system.velocities, "p": system.momenta,
+        "constraints": system.constraint_names,
+    }  # fmt: skip
+    columns = {
+        str(getattr(x, "name", x)): f"run.{array}[..., {i}]"
+        for array, names in groups.items()
+        for i, x in enumerate(names)
+    }
+    if name not in columns:
+        return UnknownName("coordinate or constraint", name, columns)
+    return InputError(
+        f"a run of a system has arrays, not parts by name like {name!r}",
+        expected="run.q, run.v, run.p, run.constraints, …",
+        received=f"run[{name!r}]",
+        remedy=columns[name],
+    )
 
 
 def when(run: Any) -> str:

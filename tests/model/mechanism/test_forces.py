@@ -207,3 +207,40 @@ class TestOnParts:
             m.force(a, (1, 2))
         with pytest.raises(taut.ModelError, match="no potential"):
             m.potential(3)
+
+
+def hinged():
+    m = taut.Mechanism()
+    m.body("arm", mass=1, inertia=(1, 1, 1), at=(1, 0, 0))
+    m.revolute("hinge", "ground", "arm", at=(0, 0, 0), axis=(0, 0, 1))
+    m.point("cart", mass=1, at=(0, 0, 2))
+    return m
+
+
+def test_a_law_is_shown_in_the_letters_that_it_is_of():
+    k = sp.Symbol("k")
+    for law in ({"energy": lambda angle: k * angle}, {"pull": lambda angle, rate: k * angle}):
+        with pytest.raises(taut.ModelError, match="of coil contains k") as caught:
+            hinged().torsion("coil", "hinge", **law)
+        assert caught.value.received == "angle*k"
+    with pytest.raises(taut.ModelError, match="of tie contains k") as caught:
+        hinged().spring("tie", "arm", "cart", energy=lambda s: k * s)
+    assert caught.value.received == "k*length"
+
+
+def test_a_damper_is_answered_as_a_damper():
+    for given in (("s", "cart"), ("cart",)):
+        with pytest.raises(taut.ModelError, match="a damper acts between two parts") as caught:
+            hinged().damper(*given, damping=1)
+        assert caught.value.expected.startswith("m.damper(a, b, …)")
+
+
+@pytest.mark.parametrize("length", [0, -1])
+def test_a_rod_without_length_is_told_which_length(length):
+    with pytest.raises(taut.ModelError, match="the length of r is no length of a rod") as caught:
+        hinged().rod("r", "ground", "arm", length=length)
+    assert caught.value.received == f"length={length}"
+    assert caught.value.remedy == "leave it out for 1, the distance of its ends"
+    with pytest.raises(taut.ModelError, match="r has no length") as caught:
+        hinged().rod("r", "ground", "arm", ends=[(1, 0, 0), (1, 0, 0)])
+    assert caught.value.expected == "two places apart"

@@ -66,7 +66,11 @@ class Acts(Relations):
             A force that draws the ends together, as an expression; what it does to the energy is
             counted as work.
         """
-        name, a, b = self._sides("spring", sides)
+        return self._spring("spring", sides, stiffness, length, damping, ends, energy, pull)
+
+    def _spring(self, kind, sides, stiffness, length, damping, ends, energy, pull) -> Acting:
+        """What a spring and a damper are, told by the name of its verb."""
+        name, a, b = self._sides(kind, sides)
         at = self._ends(name, a, b, ends)
         apart = float(norm(at[0] - at[1]))
         rest = apart if length is None else _not_negative(f"the length of {name}", length)
@@ -105,7 +109,7 @@ class Acts(Relations):
     @recorded
     def damper(self, *sides: Any, damping: float, ends: Any = None) -> Acting:
         """A force against the rate at which the distance of two places changes."""
-        return self.spring(*sides, damping=damping, ends=ends)
+        return self._spring("damper", sides, 0.0, None, damping, ends, None, None)
 
     @recorded
     def central(self, *sides: Any, energy: Any, ends: Any = None) -> Acting:

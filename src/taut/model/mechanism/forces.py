@@ -296,17 +296,18 @@ def read_law(
     read = scalar(found, f"the {what} of {name}", meant)
     free = read.free_symbols - {*arguments, t}
     stray = {x for x in free if not others or x.name in (LENGTH.name, RATE.name, *MEASURES)}
+    shown = str(read.xreplace({arguments[0]: sp.Symbol(kind)}))[:80]
     if stray:
         raise ModelError(
             f"the {what} of {name} contains {', '.join(sorted(x.name for x in stray))}",
             expected=f"{meant}, of {words} and taut.t",
-            received=str(read)[:80],
+            received=shown,
         )
     if what == "energy" and arguments[0] not in read.free_symbols:
         raise ModelError(
             f"{name} does nothing: its energy does not change with its {kind}",
             expected=meant,
-            received=str(read)[:80],
+            received=shown,
         )
     return read
 

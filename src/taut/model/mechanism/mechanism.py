@@ -128,6 +128,15 @@ class Mechanism(Flexible, Marked):
         at = self._ends(name, a, b, ends)
         apart = float(norm(at[0] - at[1]))
         span = apart if length is None else number(f"the length of {name}", length)
+        if length is not None and not span > 0:
+            raise ModelError(
+                f"the length of {name} is no length of a rod",
+                expected="a number > 0",
+                received=f"length={span:g}",
+                remedy=f"leave it out for {apart:g}, the distance of its ends"
+                if apart > 0
+                else "a joint at one place is spherical",
+            )
         if not span > 0:
             raise ModelError(
                 f"{name} has no length",

@@ -34,7 +34,7 @@ MEANT = {
     "position": 'm["name"].position, at the start; run["name"].position along a run',
 }
 Made = TypeVar("Made", bound=Part)
-PULLING = ("spring", "rope", "central")
+PULLING = ("spring", "damper", "rope", "central")
 _LEFT_OUT = "where one of them is the ground, it is said, too: m.ground"
 
 
