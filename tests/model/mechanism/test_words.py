@@ -53,7 +53,7 @@ class TestCalls:
         [
             (lambda m: m.revolute("h", "arm", "cart"), "m.revolute needs at and axis"),
             (lambda m: m.spring("arm", "cart", stifness=1), "did you mean stiffness=…"),
-            (lambda m: m.point("p", 1, (0, 0, 0)), "name the others: mass=…, at=…"),
+            (lambda m: m.point("p", 1, (0, 0, 0)), r"name the others: mass=1, at=\(0, 0, 0\)"),
             (lambda m: m.point("p", mass=1, at=(0, 0, 0), velocty=1), "did you mean velocity=…"),
             (lambda m: m.body("p", name="q", **BAR, at=(0, 0, 0)), "given name twice"),
             (lambda m: m.push("damper", "slot", damping=1), "no joint called 'slot'"),
