@@ -12,7 +12,8 @@ import sympy as sp
 import taut
 from taut import progress
 from taut.diagnose.drift import pooled
-from taut.march import loop
+from taut.march import loop, plan
+from taut.march.run import Run
 from taut.show.compare import main_lines
 
 x, y, a, b = taut.coordinates("x y a b")
@@ -131,6 +132,28 @@ def test_bad_calls_are_refused(pendulum, change, message):
     assert message in caught.value.what
     if message != "there":
         assert caught.value.received is not None
+
+
+@pytest.mark.parametrize("of", ["the store", "the trajectory"])
+def test_states_that_find_no_room(pendulum, monkeypatch, of):
+    """NumPy's own error says nothing of steps."""
+
+    def full(*_):
+        raise MemoryError("Unable to allocate 3.86 GiB for an array")
+
+    monkeypatch.setattr(Run, "begin" if of == "the store" else "trajectory", full)
+    with pytest.raises(taut.InputError, match="do not fit into memory") as caught:
+        taut.simulate(pendulum, q0=[[1, 0]] * 3, v0=0, duration=1, step=0.1, every=2)
+    assert caught.value.received == "10 steps of 0.1, 5 states to be kept, which takes 1.44e-06 GB"
+
+
+def test_more_states_than_this_machine_has_room_for(pendulum, monkeypatch):
+    """Of a batch those of all trajectories, before any of them is begun."""
+    monkeypatch.setattr(plan, "_memory", lambda: 8 * 2 * 6 * 100 * 3 - 1.0)
+    given = {"v0": 0, "duration": 1, "step": 0.01, "laws": None}
+    assert taut.simulate(pendulum, q0=[1, 0], **given).batch is None
+    with pytest.raises(taut.InputError, match=r"100 steps of 0\.01, 100 states"):
+        taut.simulate(pendulum, q0=[[1, 0]] * 3, **given)
 
 
 @pytest.mark.parametrize("model", [None, "pendulum", 3, taut.System])

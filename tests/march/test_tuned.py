@@ -98,6 +98,96 @@ def test_a_batch():
     assert np.ptp(run.energy, axis=1).max() <= 1e-6 * kinetic
 
 
+A1, A2, B1, B2 = taut.coordinates("x1 y1 x2 y2")
+CHAOTIC = taut.System(
+    [A1, A2, B1, B2], mass=[1, 1, 2, 2], potential=-10 * A2 - 20 * B2,
+    constraints=[A1**2 + A2**2 - 1, (B1 - A1) ** 2 + (B2 - A2) ** 2 - 1],
+)  # fmt: skip
+
+
+def hung(*angles):
+    a, b = np.transpose(angles)
+    columns = [np.sin(a), np.cos(a), np.sin(a) + np.sin(b), np.cos(a) + np.cos(b)]
+    return np.stack(columns, axis=1)
+
+
+def counted(monkeypatch):
+    """The steps of all trials that are made from now on, and what they keep."""
+    made, go = [], tuning._Trial._run
+
+    def run(self, method, step):
+        found = go(self, method, step)
+        made.append((self.horizon / step, 0 if found is None else 3 * found.q.size))
+        return found
+
+    monkeypatch.setattr(tuning._Trial, "_run", run)
+    return made
+
+
+def test_chaos_is_told_from_steps_that_are_too_long(monkeypatch):
+    """Rounding grows to more than the tolerance: a batch says so as one trajectory does, soon."""
+    rng = np.random.default_rng(0)
+    start = hung(*rng.uniform(-3, 3, (1000, 2))[[9, 10]])  # the second one is beyond reach
+    made = counted(monkeypatch)
+    for q0, whose in ((start[1], None), (start, "trajectory 1 is off most")):
+        with pytest.raises(taut.StepError, match="could not be resolved") as refused:
+            taut.simulate(CHAOTIC, q0=q0, v0=0, duration=20, tolerance=1e-8, laws=None)
+        assert (whose is None) == ("trajectory" not in refused.value.received)
+        assert whose is None or whose in refused.value.received
+    assert max(steps for steps, _ in made) < 2e5
+
+
+def test_what_rounding_leaves_may_be_small_enough(monkeypatch):
+    """Gaps that stay at 3e-10 make a reference for 1e-8."""
+    rng = np.random.default_rng(0)
+    (q0,) = hung(rng.uniform(-3, 3, (1000, 2))[2])
+    made = counted(monkeypatch)
+    run = taut.simulate(CHAOTIC, q0=q0, v0=0, duration=20, tolerance=1e-8, laws=None)
+    assert run_error(run) <= 1e-8
+    assert max(steps for steps, _ in made) < 4e5
+
+
+def test_gaps_that_stay():
+    falling = [10.0 ** (-2.5 * k) for k in range(5)]
+    floor = [2e-10, 5e-10, 1e-10, 3e-10]
+    assert tuning._level([*falling, *floor], 8)
+    assert not tuning._level(falling, 8)
+    assert not tuning._level([0.3, 0.2, 0.1, 0.2, 0.1, 0.1, 0.1], 8)  # it never fell
+    assert not tuning._level([*falling, 0.3, 0.2, 0.1, 0.1, 0.1, 0.1], 8)  # something came to light
+    jumps = [0.5**k for k in range(20)]
+    assert not any(tuning._level([*falling, *jumps[:k]], 8) for k in range(20))
+
+
+def test_a_batch_needs_no_more_room_than_is_good_for_trials(monkeypatch):
+    """RATTLE would need two million steps of all of them; others are known to need fewer."""
+    rng = np.random.default_rng(0)
+    made = counted(monkeypatch)
+    start = hung(*rng.uniform(-3, 3, (1000, 2))[:20])
+    run = taut.simulate(CHAOTIC, q0=start, v0=0, duration=20, tolerance=1e-8, every=10, laws=None)
+    assert run.batch == 20
+    assert run_error(run) <= 1e-8
+    assert max(steps for steps, _ in made) < 2e5
+    assert max(kept for _, kept in made) <= 2 * tuning.STORED
+
+
+def test_trials_that_keep_few_states_find_the_same_step(monkeypatch):
+    q0 = hung((0.8, 2.0), (1.0, -1.0))
+    options = {"v0": 0, "duration": 10, "tolerance": 1e-6, "laws": None}
+    whole = taut.simulate(CHAOTIC, q0=q0, **options)
+    monkeypatch.setattr(tuning, "STORED", 2**11)
+    made = counted(monkeypatch)
+    few = taut.simulate(CHAOTIC, q0=q0, **options)
+    assert max(kept for _, kept in made) <= 2**12
+    assert few.method is whole.method
+    assert few.step == pytest.approx(whole.step, rel=1e-2)
+
+
+def test_a_batch_that_misses_says_whose_fault_it_is():
+    pole = taut.System([x], mass=[1], potential=-sp.Rational(1, 100) / sp.Abs(x - 60))
+    with pytest.raises(taut.ToleranceError, match="of trajectory 1"):
+        taut.simulate(pole, q0=[[0], [0]], v0=[[-0.5], [0.5]], duration=139.7, tolerance=1e-6)
+
+
 def test_everything_else_is_passed_on():
     run = tuned(
         SWING, 1e-6, duration=4.3, every=5, events={"bottom": SWING.system.coordinates[0]},

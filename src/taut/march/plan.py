@@ -90,10 +90,12 @@ class Plan:
 @contextmanager
 def roomy(plan: Plan, size: int = 0):
     """Too many states to be stored, of `size` numbers each, are the user's to hear of."""
-    many = (plan.last - plan.first) // plan.every
+    steps = plan.last - plan.first
+    many = steps // plan.every
+    room = f", which takes {8e-9 * many * size:.3g} GB" if size else ""
     too_many = InputError(
         "the states do not fit into memory",
-        received=f"{many:,} of them" + (f", {8e-9 * many * size:.3g} GB" if size else ""),
+        received=f"{steps:,} steps of {plan.step:g}, {many:,} states to be kept{room}",
         remedy="keep fewer with every=…",
     )
     if 8 * many * size > _memory():

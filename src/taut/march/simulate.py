@@ -51,6 +51,7 @@ from taut.model.mechanism import Mechanism
 from taut.model.system import System
 from taut.progress import waiting
 
+COPIES = 2  # of all states at the end of a run: the store, and what the trajectory holds
 FLOWS = "gauss-lobatto-4"  # "auto" for flows: Gauss' method keeps quadratic integrals
 
 
@@ -232,7 +233,9 @@ def simulate(
             again, duration=duration, every=every, laws=laws, events=events, progress=progress
         )
         return tuned(trial, whole, start.here, method, float(duration), tolerance)
-    with roomy(plan), waiting(progress, wait), uncollected():
+    # How many steps of varying size there will be is not known; their store grows on the way.
+    size = COPIES * 3 * start.here.rows().q.size if chosen.pace is None else 0
+    with roomy(plan, size), waiting(progress, wait), uncollected():
         run = _kind(chosen, channels)(model, shop, chosen, plan, values, start.keep)
         if isinstance(run, ControlledRun):
             run.controlled_by(channels)
@@ -241,9 +244,10 @@ def simulate(
         if run.watch is not None:
             run.groups[0].advance(run.plan, 0, run.watch)  # compiles that loop, outside the clock
     compile_time = time.perf_counter() - begin
-    wall, error = run.march(progress)
-    compile_time += run.compiling
-    trajectory = run.trajectory(named, start.projected, wall, compile_time, followed)
+    with roomy(plan, size):
+        wall, error = run.march(progress)
+        compile_time += run.compiling
+        trajectory = run.trajectory(named, start.projected, wall, compile_time, followed)
     if run.watch is not None:
         trajectory = located(trajectory, run.watch, run.ended)
     if error is not None:
@@ -367,7 +371,8 @@ def continued(run: Trajectory, duration: float, progress: Any = None) -> Traject
 def _went_on(run: Trajectory, plan: Plan, steps: np.ndarray, joint: int, progress) -> Trajectory:
     """`run` up to row `joint`, and `plan` after that."""
     channels = () if run.held is None else run.held.channels
-    with roomy(plan):
+    size = COPIES * 3 * run.system.n * (run.batch or 1) if run.method.pace is None else 0
+    with roomy(plan, size):
         work = _kind(run.method, channels)(
             run.system, workshop(run.system), run.method, plan, run._par, run.keep
         )
@@ -378,20 +383,23 @@ def _went_on(run: Trajectory, plan: Plan, steps: np.ndarray, joint: int, progres
             work.watch = Watch(
                 run.system, run.watch.events, run.watch.signs.copy(), run.watch.heights.copy()
             )
-    wall, error = work.march(progress)
-    more = work.trajectory(
-        run.parameters, run.projected, run.wall_time + wall, run.compile_time, run.laws
-    )
-    joined = replace(
-        more,
-        tolerance=run.tolerance,
-        t0=run.t0 if run.method.pace is not None else more.t0,
-        t=np.concatenate([run.t[:joint], more.t]),
-        **{
-            name: np.concatenate([getattr(run, name)[..., :joint, :], getattr(more, name)], axis=-2)
-            for name in ("q", "v", "p")
-        },
-    )
+    with roomy(plan, size):
+        wall, error = work.march(progress)
+        more = work.trajectory(
+            run.parameters, run.projected, run.wall_time + wall, run.compile_time, run.laws
+        )
+        joined = replace(
+            more,
+            tolerance=run.tolerance,
+            t0=run.t0 if run.method.pace is not None else more.t0,
+            t=np.concatenate([run.t[:joint], more.t]),
+            **{
+                name: np.concatenate(
+                    [getattr(run, name)[..., :joint, :], getattr(more, name)], axis=-2
+                )
+                for name in ("q", "v", "p")
+            },
+        )
     if work.watch is not None:
         joined = located(joined, work.watch, work.ended)
         events = {

@@ -10,11 +10,15 @@ The error that is held to the tolerance is the larger of two:
 1. A characteristic time τ comes from the start: √(size/acceleration), size/speed, and the quickest
    frequency of small motions about it; forces that depend on time are looked at over the whole
    duration, and may make it shorter.  No step is longer than τ/2.  The trial is as long as the
-   motion by itself asks for.
-2. The method of highest order gives a reference, at steps halved until it no longer changes.
+   motion by itself asks for.  Of a batch τ is that of the quickest trajectory, and every error that
+   of the worst.
+2. The method of highest order gives a reference, at steps halved until it no longer changes.  Where
+   rounding, which chaos makes larger, changes it all the same, that is small against the tolerance,
+   or no step can meet it.
 3. Each candidate's error e(h) is measured against it, and h is moved to where e(h) is the
    tolerance, by the slope of the method's order.
-4. The candidate that needs the least work for the whole duration is taken.
+4. The candidate that needs the least work for the whole duration is taken; one that would need
+   more than another is not followed to the end.
 5. After the run the energy is looked at again, over all its steps.  Where it is not conserved a few
    pieces of the run are made anew with shorter steps, those at which velocities or forces change
    most.  Where an error exceeds the tolerance (a violent moment that the trial did not see), or
@@ -57,7 +61,11 @@ SAMPLES, TOGETHER = 4096, 64  # times at which forces are looked at, so many at 
 LONGEST = 1e8  # steps of a run that is made anew
 HALVED = 3  # times that steps are halved without use before a tolerance is given up
 TRIED = 1e6  # steps of a trial that is not resolved, from which on it is made shorter
-SAFETY = 0.8
+STORED = 2**24  # numbers that a trial keeps, at most
+SAFETY = 0.8  # of the tolerance is left to a candidate, the rest to the reference
+SHRINK = 1 / 16  # by which a step is shortened at once, at most
+LEVEL = 3  # gaps in a row that are held against as many before them
+FLAT = 0.5, 64.0  # gaps that stay: not below so much of those before, nor above the least by more
 LEAST, MOST = 1e-13, 1e-1  # tolerances that make sense
 
 
@@ -98,19 +106,22 @@ def tuned(
         )
     system = here.mechanics.system
     names = FORCED if system.forced or system.first_order else FREE
-    candidates = [CATALOGUE[name] for name in names] if method == "auto" else [chosen]
+    candidates = [CATALOGUE[name] for name in reversed(names)] if method == "auto" else [chosen]
     trial = _Trial(trial_run, here, duration, tolerance, CATALOGUE[names[-1]])
-    choices = [found for m in candidates if (found := trial.choice(m)) is not None]
-    if not choices:
+    best: Choice | None = None
+    for candidate in candidates:
+        found = trial.choice(candidate, np.inf if best is None else best.work)
+        if found is not None and (best is None or found.work <= best.work):
+            best = found
+    if best is None:
         raise StepError(
             "no step was found that meets the tolerance",
             expected=f"an error of {tolerance:g} in a trial of {trial.horizon:g}",
-            received=f"steps down to {FINEST * trial.tau:g}",
+            received=f"steps down to {FINEST * trial.tau:g}{trial.whose}",
             remedy="give a step, a larger tolerance, or another method",
             t=here.t,
             index=0,
         )
-    best = min(choices, key=lambda x: x.work)
     return _checked(best, whole_run, tolerance, duration)
 
 
@@ -129,25 +140,26 @@ def _checked(best: Choice, whole_run, tolerance: float, duration: float) -> Traj
             failed_at = here
             shorter = best.step / 4
         else:
-            error = run_error(run)
+            error, member = _worst(run)
             excess = error / tolerance
             if not excess > 1.0:
                 return run
             if excess < 0.7 * least[0]:
                 least = excess, best.step
             if last or best.step < 0.5**HALVED * least[1]:
-                raise _missed(run, error)
+                raise _missed(run, error, member)
             shorter = best.step * max(SAFETY * excess ** (-1.0 / order), 1 / 8)
             order = min(order, 2)  # jumps within steps, and kinks, are met to that order at best
         best = replace(best, step=fitting(shorter, duration))
     raise AssertionError("the last run returns or raises")
 
 
-def _missed(run: Trajectory, error: float) -> ToleranceError:
+def _missed(run: Trajectory, error: float, member: int) -> ToleranceError:
     kept = keeps_energy(run)
     what = "energy, of the kinetic energy" if kept else "path, of the size of the system"
     return ToleranceError(
-        f"the tolerance was missed: the error is {error:.1e}",
+        f"the tolerance was missed: the error is {error:.1e}"
+        + ("" if run.batch is None else f", of trajectory {member}"),
         expected=f"{run.tolerance:g}",
         received=f"{error:.1e} in the {what}, with {run.method.label}, step {run.step:g}",
         remedy="there may be a collision or a pole on the way: error.partial holds the run; end it "
@@ -164,10 +176,16 @@ def keeps_energy(run: Trajectory) -> bool:
 
 def run_error(run: Trajectory) -> float:
     """What is held to the tolerance after a run: the error of the energy, or else of the path."""
-    return energy_error(run) if keeps_energy(run) else path_error(run)
+    return _worst(run)[0]
 
 
-def path_error(run: Trajectory) -> float:
+def _worst(run: Trajectory) -> tuple[float, int]:
+    """The error of a run, and the trajectory of a batch whose it is."""
+    errors = _energy_errors(run) if keeps_energy(run) else _path_errors(run)
+    return float(errors.max()), int(np.argmax(errors))
+
+
+def _path_errors(run: Trajectory) -> np.ndarray:
     """Of position and velocity in a few pieces of a run, made anew from stored states.
 
     Shares r of the step are taken; by the method's order that leaves 1 − rᵖ of the error to be
@@ -198,14 +216,15 @@ def path_error(run: Trajectory) -> float:
                 continue
             found.append(_differ(run, again, rows, times.whole) / (1 - share**run.method.order))
     size = max(times.size, _reach(run.q))
-    return max(found, default=np.nan) / size
+    return np.max(found or [np.full(run.batch or 1, np.nan)], axis=0) / size
 
 
-def _differ(run: Trajectory, again: Trajectory, rows: np.ndarray, time: float) -> float:
+def _differ(run: Trajectory, again: Trajectory, rows: np.ndarray, time: float) -> np.ndarray:
     """How far a piece that was made anew is from states of the run, velocities times a time."""
     states = again.at(run.t[rows])
-    q, v = (np.abs(getattr(states, x) - getattr(run, x)[..., rows, :]) for x in "qv")
-    return max(float(q.max()), 0.0 if run.system.first_order else time * float(v.max()))
+    gaps = (np.abs(getattr(states, x) - getattr(run, x)[..., rows, :]) for x in "qv")
+    q, v = (np.atleast_1d(gap.max(axis=(-2, -1))) for gap in gaps)
+    return q if run.system.first_order else np.maximum(q, time * v)
 
 
 def _pieces(run: Trajectory, length: float) -> list[tuple[int, int, int]]:
@@ -223,18 +242,18 @@ def _pieces(run: Trajectory, length: float) -> list[tuple[int, int, int]]:
     return list(dict.fromkeys(found))
 
 
-def energy_error(run: Trajectory) -> float:
+def _energy_errors(run: Trajectory) -> np.ndarray:
     """The energy's band over all steps, relative to the largest kinetic energy.
 
     What rounding does to the energy itself does not count; 0 where energy is not conserved.
     """
     if not run.system.conservative:
-        return 0.0
+        return np.zeros(run.batch or 1)
     books = run.ending.books
     column = {name: books[:, i] for i, name in enumerate(loop.BOOKS)}
     rounding = 64 * EPS * (np.abs(column["energy0"]) + _kinetic(run))
     band = column["error_max"] - column["error_min"] - rounding
-    return max(float(band.max()), 0.0) / max(_kinetic(run), 1e-300)
+    return np.maximum(band, 0.0) / max(_kinetic(run), 1e-300)
 
 
 def _kinetic(run: Trajectory) -> float:
@@ -254,49 +273,65 @@ class _Trial:
         self.go, self.tolerance, self.duration = go, tolerance, duration
         self.tau, self.whole, self.size = _scales(here.rows(), duration)
         self.horizon, self.t0 = min(duration, TRIAL * self.whole), float(here.t)
+        self.state, self.batch = 3 * here.rows().q.size, here.q.ndim > 1
+        self.worst = 0  # of a batch: the trajectory that was off most when last compared
         self.reference, self.kinetic = self._converged(best)
+
+    @property
+    def whose(self) -> str:
+        """Which trajectory of a batch an error is of."""
+        return f"; trajectory {self.worst} is off most" if self.batch else ""
 
     def _run(self, method: Method, step: float) -> Trajectory | None:
         """A trial run with about this step, or None if it fails."""
+        step = fitting(step, self.horizon)
+        every = 1 + int(self.horizon / step * self.state / STORED)
         try:
-            return self.go(method=method, step=fitting(step, self.horizon), duration=self.horizon)
+            return self.go(method=method, step=step, duration=self.horizon, every=every)
         except StepError:
             return None
 
     def _converged(self, method: Method) -> tuple[np.ndarray, float]:
         """The reference at the end of the trial, and the largest kinetic energy."""
-        step, before = min(self.tau, self.horizon) / 4, None
-        while step >= FINEST * self.tau:
+        step, before, gaps = min(self.tau, self.horizon) / 4, None, []
+        while step >= FINEST * self.tau and not _level(gaps, method.order):
             if self.horizon > max(TRIED * step, TRIAL * self.tau):
                 self.horizon /= 4
-                step, before = min(self.tau, self.horizon) / 4, None
+                step, before, gaps = min(self.tau, self.horizon) / 4, None, []
                 continue
             run = self._run(method, step)
             if run is not None and run.t[-1] < self.t0 + 0.999 * self.horizon:
                 # A terminal event has ended it: only what comes before is to be tried.
                 self.horizon = 0.9 * (run.t[-1] - self.t0)
-                step, before = min(self.tau, self.horizon) / 4, None
+                step, before, gaps = min(self.tau, self.horizon) / 4, None, []
                 continue
             here = None if run is None else self._looked(run)
             if run is not None and here is not None and before is not None:
-                gap = self._gap(here, before)
-                if gap <= max(0.02 * self.tolerance, 1e-13):
+                gaps.append(self._gap(here, before))
+                if self._agreed(gaps, method.order):
                     return here, max(_kinetic(run), 1e-300)
-                if gap > 0.1 and step < self.tau / 64:  # not to be resolved for as long as that
+                if gaps[-1] > 0.1 and step < self.tau / 64:  # not to be resolved for as long
                     self.horizon /= 2
-                    step, before = min(self.tau, self.horizon) / 4, None
+                    step, before, gaps = min(self.tau, self.horizon) / 4, None, []
                     continue
             before = here
             step /= 2
+        left = f", and still differ by {gaps[-1]:.1e} of the size" if gaps else ""
         raise StepError(
             "the motion could not be resolved",
             expected="trial runs that agree when their steps are halved",
-            received=f"steps down to {FINEST * self.tau:g} in a trial of {self.horizon:g}",
+            received=f"steps down to {2 * step:g} in a trial of {self.horizon:g}{left}{self.whose}",
             remedy=f"ask for less, as tolerance={min(10 * self.tolerance, MOST):g}, or give a step "
             "and a method",
             t=self.t0,
             index=0,
         )
+
+    def _agreed(self, gaps: list[float], order: int) -> bool:
+        """Whether trials agree as well as the tolerance asks, or as well as rounding lets them."""
+        if gaps[-1] <= max(0.02 * self.tolerance, 1e-13):
+            return True
+        return _level(gaps, order) and max(gaps[-LEVEL:]) <= (1 - SAFETY) * self.tolerance
 
     def _looked(self, run: Trajectory) -> np.ndarray:
         """Positions, and velocities times τ, at the times at which trials are compared."""
@@ -306,18 +341,24 @@ class _Trial:
     def _gap(self, here: np.ndarray, other: np.ndarray) -> float:
         """The largest difference, against the size of the system or the reach of the first."""
         size = max(self.size, _reach(here[..., : here.shape[-1] // 2]))
-        return float(np.abs(here - other).max() / size)
+        gaps = np.abs(here - other).max(axis=(-2, -1)).reshape(-1)
+        self.worst = int(np.argmax(gaps))
+        return float(gaps.max() / size)
 
     def error(self, method: Method, step: float) -> float:
         """Of a trial with this step; infinite if it fails."""
         run = self._run(method, step)
         if run is None or not np.all(np.isfinite(run.q)):
             return np.inf
-        energy = energy_error(run) * _kinetic(run) / self.kinetic
+        energy = float(_energy_errors(run).max()) * _kinetic(run) / self.kinetic
         return max(self._gap(self.reference, self._looked(run)), energy)
 
-    def choice(self, method: Method) -> Choice | None:
-        """The longest step with which this method meets the tolerance in the trial."""
+    def choice(self, method: Method, most: float = np.inf) -> Choice | None:
+        """The longest step with which this method meets the tolerance in the trial.
+
+        None if there is none, or if the work for it is sure to be more than `most`.
+        """
+        parts = len(method.substeps) * (1.0 + 2.0 * (method.depth**2 - 1))
         step, goal = self.tau / 8, SAFETY * self.tolerance
         longest = min(self.horizon, self.tau / 2)
         good: float | None = None
@@ -326,17 +367,30 @@ class _Trial:
             error = self.error(method, step)
             if error <= goal:
                 good = step if good is None else max(good, step)
-            share = np.clip((goal / max(error, 1e-300)) ** (1.0 / method.order), 1 / 16, 4.0)
+            share = np.clip((goal / max(error, 1e-300)) ** (1.0 / method.order), SHRINK, 4.0)
             if good is not None and (0.7 < share < 1.3 or step >= longest or share < 1.0):
                 break
             step *= 0.9 * share
-            if step < FINEST * self.tau:
+            # The last share may have shortened the step by more than was necessary.
+            if step < FINEST * self.tau or SHRINK * parts * self.duration > most * step:
                 return None
         if good is None:
             return None
         step = fitting(good, self.duration)
-        parts = len(method.substeps) * (1.0 + 2.0 * (method.depth**2 - 1))
         return Choice(method, step, parts * self.duration / step)
+
+
+def _level(gaps: list[float], order: int) -> bool:
+    """Whether halving has ceased to change gaps, after they fell as the order says: by rounding.
+
+    What is seen only by shorter steps makes gaps larger than they were.
+    """
+    if len(gaps) < 2 * LEVEL:
+        return False
+    early, late = (float(np.median(x)) for x in (gaps[-2 * LEVEL : -LEVEL], gaps[-LEVEL:]))
+    fell = np.array(gaps[1:]) < 0.5 ** (order / 2) * np.array(gaps[:-1])
+    steep = bool(np.any(fell[1:] & fell[:-1]))
+    return steep and FLAT[0] * early <= late <= FLAT[1] * min(gaps)
 
 
 class Scales(NamedTuple):
@@ -391,4 +445,4 @@ def _by_time(row: Snapshot, duration: float, size: float) -> list[float]:
     return [np.sqrt(size / largest)] + ([largest / change] if change > 0.0 else [])
 
 
-__all__ = ["energy_error", "keeps_energy", "run_error", "tuned"]
+__all__ = ["keeps_energy", "run_error", "tuned"]
