@@ -418,6 +418,9 @@ class TestDemo:
             "time-element", "symplectic-rk", "corrected", "poisson",
         ]  # fmt: skip
         assert "1000000 steps of 0.01" in out
+        tables = [row.split()[1:] for row in out.splitlines() if row.startswith("  resolution  ")]
+        assert all(len(row) == 4 and {*row} <= {"resolved", "coarse"} for row in tables[:1])
+        assert len(tables) == 3  # of the flagships, of the long run, of methods that drift
 
     def test_is_honest_about_methods_that_drift(self, shown):
         out = shown[1].partition("methods that drift")[2]

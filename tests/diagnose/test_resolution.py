@@ -82,6 +82,9 @@ def test_poles_and_switches_have_rows_of_their_own():
         ("switching", "x_dot sticks at 0, or goes to and fro, in 25 % of the steps"),
     ]
     assert [_judged(row[2]) for row in shown.rows()] == ["good", "bad", "bad", "bad"]
+    assert shown.verdict == "unresolved: a pole"
+    assert Resolution(calm, (), shown.switches).verdict == "unresolved: a switch"
+    assert Resolution(None).verdict == "not measured"
     assert shown.to_dict()["poles_passed"] == {"x": 1.0, "x**2 + y**2": 2.0}
     assert shown.to_dict()["switches_chattering"] == {"x_dot": 0.25}
 

@@ -8,6 +8,7 @@ import sympy as sp
 
 import taut
 from taut.problems import problem
+from taut.show.compare import main_lines
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +130,18 @@ class TestTable:
         assert "reference" in text.splitlines()[-1]
         named = next(row for row in text.splitlines() if row.startswith("  method"))
         assert named.split()[1:] == ["rattle", "gauss-lobatto-4", "symplectic-euler"]
+
+    def test_tells_which_runs_are_resolved(self):
+        x = taut.coordinates("x")[0]
+        swing, start = taut.System([x], mass=[1], potential=x**2 / 2), {"q0": [1], "v0": 0}
+        found = taut.compare(
+            [taut.simulate(swing, **start, duration=30, step=h) for h in (0.01, 1.5)]
+        )
+        (row,) = (row for row in found.rows() if row[0] == "resolution")
+        assert row[1:] == ["resolved", "unresolved"]
+        beam = taut.Beam(1, taut.Square(0.1), density=1e3, young=1e7, poisson=0.35, nodes=5)
+        lines = main_lines(taut.simulate(beam, v0=[0, 0, 0, 1, 0, 0], duration=0.01))
+        assert lines["resolution"] == "resolved"
 
     def test_as_html_it_is_escaped(self, runs):
         page = taut.compare({"<b>": runs["rattle"], "&": runs["rattle"]})._repr_html_()

@@ -62,6 +62,17 @@ class Resolution:
             return True
         return self.steps is not None and self._verdict(self.steps).startswith("unresolved")
 
+    @property
+    def verdict(self) -> str:
+        """In a few words, for tables of several runs: the worst that was found."""
+        if self.poles:
+            return "unresolved: a pole"
+        if self.switches:
+            return "unresolved: a switch"
+        if self.steps is None:
+            return "not measured"
+        return self._verdict(self.steps).partition(" at ")[0].partition(":")[0]
+
     def to_dict(self) -> dict[str, Any]:
         """As plain numbers and strings."""
         s = self.steps

@@ -290,10 +290,12 @@ def main_lines(run: Run) -> dict[str, str]:
     label = _method(run)
     short = label if " " not in label else run.method.name  # a column has no room for options
     found = {"method": short, "steps": f"{c.steps} × {run.step:g}"}
+    resolved = {"resolution": c.resolution.verdict}
     if isinstance(run, FieldTrajectory):
-        return found | _energy_lines(c, not c.gross_work) | _momentum_lines(c)
+        return found | resolved | _energy_lines(c, not c.gross_work) | _momentum_lines(c)
     if c.steps_least < c.steps:  # of a batch that failed or was interrupted
         found["steps"] = f"{c.steps_least} … {found['steps']}"
+    found |= resolved
     if run.system.c:
         found |= {"max |g|": f"{c.max_g:.1e}", "max |G q̇|": f"{c.max_hidden:.1e}"}
     if run.system.first_order:
