@@ -124,6 +124,15 @@ def test_batch_certificate_is_the_worst():
     assert run.certificate.max_g == max(run_of(q0=row).certificate.max_g for row in starts)
 
 
+def test_a_member_of_a_batch_has_its_share_of_the_time():
+    run = run_of(q0=[[0, -1], [0.6, -0.8], [1, 0]])
+    certificates = [run[i].certificate for i in range(3)]
+    assert sum(c.to_dict()["wall_time"] for c in certificates) == pytest.approx(run.wall_time)
+    whole = run.certificate.steps_per_second
+    assert [c.steps_per_second for c in certificates] == pytest.approx([whole] * 3)
+    assert f": {run.wall_time / 3:.3g} s (" in certificates[1].title()
+
+
 def test_a_batch_says_whose_values_it_shows():
     """The energy of the trajectory with the widest band, a law of that with its largest change."""
     angles = np.array([0.1, 2.0, 1.0, 0.5])

@@ -238,7 +238,7 @@ class FieldTrajectory:
         return to_xarray(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write the run to a Zarr store; ``taut.load`` reads it back."""
+        """Write the run to a Zarr store, in place of one of that name; ``taut.load`` reads it."""
         from taut.march.storage import save
 
         return save(self, path)

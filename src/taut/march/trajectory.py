@@ -76,6 +76,9 @@ class Trajectory:
     parameters : dict
     events : dict
         For each event by name the states at which it happened.
+    wall_time, compile_time : float
+        Seconds of marching, and of what came before it; of a member of a batch its share of the
+        marching, by its steps.
     interrupted : bool
         Whether it was stopped by Ctrl-C.
     held : Held
@@ -450,7 +453,7 @@ class Trajectory:
         return to_xarray(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write the run to a Zarr store; ``taut.load`` reads it back."""
+        """Write the run to a Zarr store, in place of one of that name; ``taut.load`` reads it."""
         from taut.march.storage import save
 
         return save(self, path)
@@ -496,7 +499,9 @@ class Trajectory:
         )
         held = None if self.held is None else self.held.member(index)
         own = {x: getattr(self, x)[index] for x in "qvp"}
-        return replace(self, **own, ending=end, held=held)
+        steps = self.ending.books[:, STEPS]
+        share = float(steps[index] / steps.sum()) if steps.sum() else 1.0 / self.batch
+        return replace(self, **own, ending=end, held=held, wall_time=share * self.wall_time)
 
     def _repr_html_(self) -> str:
         return _view("card")(self)
