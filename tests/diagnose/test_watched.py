@@ -89,6 +89,21 @@ def test_what_is_too_large_is_said():
     assert ": degree 2 takes 7503 functions" in value
 
 
+def test_a_mechanism_says_where_the_search_ended():
+    """A symmetric top keeps its spin, too, which is no momentum of a motion in space."""
+    m = taut.Mechanism(gravity=(0, 0, -9.81))
+    top = m.body("top", mass=1, inertia=(2, 2, 1), at=(0, 0.3, 0.4), angular_velocity=(0, 3, 4))
+    m.spherical("tip", m.ground, top, at=(0, 0, 0))
+    rows = rows_of(taut.simulate(m, duration=0.1, step=0.01))
+    assert rows["angular momentum z"][1] == "round-off"
+    assert rows["laws"][0] == "not looked for beyond momenta: taut.conserved(m)"
+    for i in range(3):  # more than the search takes
+        m.body(f"other {i}", mass=1, inertia=(2, 2, 1), at=(i + 1, 0, 0))
+    rows = rows_of(taut.simulate(m, duration=0.1, step=0.01))
+    assert rows["laws"][0] == "not looked for beyond momenta"
+    assert "laws" not in rows_of(taut.simulate(m, duration=0.1, step=0.01, laws=None))
+
+
 def test_compiled_and_interpreted_values_agree(monkeypatch):
     run = taut.simulate(spherical(), **START)
     expressions = [x * v - y * u, sp.exp(z) * taut.t, u**2]

@@ -141,6 +141,7 @@ def by_symmetry(system: System) -> bool:
 def _momenta(run: Trajectory) -> tuple[list[Watched], str]:
     """Of a mechanism those momenta that its symmetries keep."""
     from taut.diagnose.momenta import PROOF, holding, momenta_of
+    from taut.laws.check import LARGEST
 
     laws = momenta_of(run.system, run.parameters)
     if isinstance(laws, TautError):
@@ -152,7 +153,8 @@ def _momenta(run: Trajectory) -> tuple[list[Watched], str]:
         size = float(np.nanmax(np.abs(parts).sum(axis=-1), initial=0.0))
         expression, values = law.expression(run.system), parts.sum(axis=-1)
         found.append(_follow(run, law.name, expression, values, size, PROOF))
-    return found, ""
+    search = ": taut.conserved(m)" if run.system.n <= LARGEST else ""
+    return found, f"not looked for beyond momenta{search}"
 
 
 def _some(run: Trajectory) -> tuple[np.ndarray, ...]:
