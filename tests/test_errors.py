@@ -278,3 +278,13 @@ class TestWhatIsGiven:
         assert errors.brief(10**5000) == "a int"
         assert errors.brief("a\n  b") == r"'a\n b'"
         assert len(errors.brief("x" * 1000)) == 80
+
+    def test_what_is_long_is_cut_between_words(self):
+        x = taut.coordinates("x")[0]
+        hill = taut.System([x], mass=[1], potential=x**2)
+        assert errors.brief(hill, 40) == "System: 1 coordinate, 0 constraints,…"
+        with pytest.raises(errors.InputError) as refused:
+            taut.simulate(hill, q0=[1], v0=0, duration=1, step=0.1, typo=1)
+        assert "constraints,…, q0=…" in refused.value.received
+        assert errors.brief("a short one") == "'a short one'"
+        assert errors.brief("of many many words", 12) == "'of many…"

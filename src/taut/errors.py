@@ -191,9 +191,15 @@ def close_to(name: str, known: Iterable[str]) -> str:
 def brief(value: Any, longest: int = 80) -> str:
     """A value in one line, as far as it can be shown: numbers may be too long for a text."""
     try:
-        return " ".join(repr(value).split())[:longest]
+        found = " ".join(repr(value).split())
     except Exception:  # of anything that somebody has written
         return f"a {type(value).__name__}"
+    if len(found) <= longest:
+        return found
+    # Where a part or else a word ends, if one does in the second half.
+    ends = [found.rfind(x, longest // 2, longest - 1) for x in (", ", " ")]
+    cut = next((x for x in ends if x > 0), longest - 2)
+    return found[: cut + 1].rstrip() + "…"
 
 
 def number(what: str, value: Any, expected: str = "a finite number") -> float:

@@ -115,6 +115,20 @@ def test_a_mass_on_a_spring():
     np.testing.assert_allclose(again.force, -seen.force, rtol=0, atol=1e-12)
 
 
+def test_no_zero_of_a_force_is_negative():
+    m = taut.Mechanism(gravity=(0, 0, -9.81))
+    rod = m.body("rod", mass=1, inertia=(0.1, 0.1, 0.01), at=(0.5, 0, 0))
+    m.revolute("D", rod, m.ground, at=(0, 0, 0), axis=(0, 1, 0))
+    bob = m.point("bob", mass=1, at=(-2, 0, 0))
+    m.spring("spring", bob, m.ground, stiffness=10, length=1)
+    m.force(rod, (1, -0.0, 0), name="push")
+    run = taut.simulate(m, duration=0.1, step=1e-2, laws=None)
+    for name in ("D", "spring", "push"):
+        for found in (run[name].force, run[name].torque):
+            assert np.any(found == 0.0)
+            assert not np.any(np.signbit(found[found == 0.0])), name
+
+
 def test_a_spring_that_is_wound_up_counts_turns():
     m = taut.Mechanism()
     m.body("wheel", **BAR, at=(0, 0, 0), angular_velocity=(0, 0, 20))

@@ -215,8 +215,10 @@ class FieldCertificate(Sheet):
         mesh = self.run.mesh
         if mesh is None:
             return "ends are held"
-        parts = (("loads", mesh.loads), ("gravity", np.any(mesh.gravity)), ("holds", mesh.holds))
-        return " and ".join(name for name, there in parts if there) + " act"
+        loads, gravity = bool(mesh.loads), bool(np.any(mesh.gravity))
+        acting = "loads and gravity act" if loads and gravity else "loads act" if loads else ""
+        parts = (acting or ("gravity acts" if gravity else ""), "ends are held" * bool(mesh.holds))
+        return ", ".join(filter(None, parts))
 
     def _energy_rows(self) -> list[tuple[str, str, str]]:
         e = self.energy

@@ -43,7 +43,7 @@ from taut.march.resting import Resting, climbed
 from taut.march.settling import lower, settled
 from taut.march.undefined import check_defined
 from taut.model.mechanism.laws import jumping, timed
-from taut.text import Sheet, counted
+from taut.text import Sheet, counted, percent
 
 if TYPE_CHECKING:
     from taut.kernel.evaluate import Mechanics
@@ -405,7 +405,8 @@ def _lowest(energy: _Energy, q: np.ndarray, stable: bool) -> tuple[np.ndarray, b
         least, idle = (left, 0) if left < 0.9 * least else (least, idle + 1)
         if (jumps and (not fell or idle > IDLE)) or not np.abs(q).max() < bound:
             break
-    raise no_rest(mechanism, f"{left:.2g} left of {largest:.2g}", 1.0, pulled)
+    part = f"forces of which {percent(left / largest)} % are not balanced where the search ended"
+    raise no_rest(mechanism, part, 1.0, pulled)
 
 
 def _driven(here: Assembled) -> bool:

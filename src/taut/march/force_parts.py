@@ -195,7 +195,8 @@ class ActingView(ForceView):
     def force(self) -> np.ndarray:
         """On the second part (the first has the opposite), in space, shape (N, 3)."""
         along = self._measured[2]
-        return np.where(self.effort[..., None] == 0.0, 0.0, self.effort[..., None] * along)
+        # Adding zero makes a zero of −0.
+        return np.where(self.effort[..., None] == 0.0, 0.0, self.effort[..., None] * along) + 0.0
 
     @property
     def torque(self) -> np.ndarray:
@@ -205,7 +206,7 @@ class ActingView(ForceView):
             return np.zeros_like(self.force)
         assert m.joint is not None
         axis = JointView(self.run, m.joint)._direction(m.a, m.joint.triad["e"])
-        return self.effort[..., None] * axis
+        return self.effort[..., None] * axis + 0.0
 
     @property
     def power(self) -> np.ndarray:
@@ -246,12 +247,12 @@ class LoadView(ForceView):
     @property
     def force(self) -> np.ndarray:
         """On the part, in space, shape (N, 3)."""
-        return np.zeros_like(self._given) if self.acting.torque else self._given
+        return np.zeros_like(self._given) if self.acting.torque else self._given + 0.0
 
     @property
     def torque(self) -> np.ndarray:
         """On the part, in space, shape (N, 3); that of a force about its place is zero."""
-        return self._given if self.acting.torque else np.zeros_like(self._given)
+        return self._given + 0.0 if self.acting.torque else np.zeros_like(self._given)
 
     @property
     def position(self) -> np.ndarray:

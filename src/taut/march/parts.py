@@ -316,7 +316,8 @@ class JointView(View):
         """With which the first part acts on the second, in space, shape (N, 3)."""
         part, sign, _ = self._taken
         found = self._wrench(part)[0]
-        return sign * (found if self.joint.track is None else found + self._lent())
+        # Adding zero makes a zero of −0.
+        return sign * (found if self.joint.track is None else found + self._lent()) + 0.0
 
     def _lent(self) -> np.ndarray:
         """Of a curve c(s): μ P̈, the inertia that was moved from the place to s.
@@ -338,7 +339,7 @@ class JointView(View):
         force, torque = self._wrench(part)
         seen = PartView(self.run, part)
         arm = seen.place(at) - seen.position
-        return sign * (torque - np.cross(arm, force))
+        return sign * (torque - np.cross(arm, force)) + 0.0
 
     @property
     def position(self) -> np.ndarray:
