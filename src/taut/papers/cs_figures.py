@@ -148,7 +148,8 @@ def read(study: Study) -> Picture:
         figure = style.picture(2.4, 5.4)
         axes = figure.add_subplot()
         for name, (colour, label) in looks.items():
-            t, off = style.highest(*study.read[name], 100)
+            times, sizes = study.read[name]
+            t, off = style.highest(times, sizes, 100)
             axes.plot(t, off, color=colour, label=label)
         style.decades(axes)
         axes.set_ylim(1e-5, 10)
