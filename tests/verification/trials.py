@@ -6,7 +6,8 @@ of coordinates and parts.  In new coordinates Q and time T
     q = Rᵀ(Q − a)/λ,    t = T/τ,    L′ = μ λ²/τ² L,    f′ = μ λ/τ² R f,    g′ = λ² g
 
 for systems that are written down; mechanisms are built again from what they were told, with other
-numbers.  What is compared is every verdict of the certificate, and not its figures.
+numbers.  What is compared is every verdict of the certificate: its figures are not, but for
+percentages, which a change of units, axes or order must leave where they are.
 """
 
 from __future__ import annotations
@@ -56,6 +57,11 @@ class Way:
     def energy(self) -> sp.Expr:
         """The new unit of energy."""
         return self.mass * self.length**2 / self.time**2
+
+    @property
+    def alike(self) -> bool:
+        """Whether the run is the same one but for rounding, and that no larger than it was."""
+        return self.pace == 1.0 and not self.shift
 
 
 MILLION, MILLIONTH = sp.Integer(10**6), sp.Rational(1, 10**6)
@@ -281,13 +287,25 @@ def _rotation(value: Any) -> np.ndarray:
 # ---- verdicts ------------------------------------------------------------------------------------
 
 
-def verdicts(run: taut.Trajectory) -> dict[str, Any]:
-    """Row → verdict; of laws, whose formulas depend on coordinates, how often each is given."""
-    laws = {w.name if len(w.name) <= 40 else w.name[:39] + "…" for w in run.certificate.watched}
+SHARE = re.compile(r"(\d[\d.]*(?:e[-+]\d+)?)(?= %)")
+FIGURE = re.compile(r"(\d[\d.]*(?:e[-+]\d+)?)( %)?")
+LOST = re.compile(r"; (#|\d+) digits? (is|are) lost far from the origin")
+# Between the percentages of two runs that are alike: what rounding and steps that are looked at
+# elsewhere may do, and less than an order of magnitude.
+FACTOR = 3.0
+
+
+def verdicts(run: Any) -> dict[str, Any]:
+    """Row → verdict, its figures but percentages as #; of laws how often each is given.
+
+    Laws have formulas that depend on coordinates.  That digits are lost far from the origin is said
+    beside a verdict, and is none itself.
+    """
+    watched = getattr(run.certificate, "watched", ())  # of fields there are no laws
+    laws = {w.name if len(w.name) <= 40 else w.name[:39] + "…" for w in watched}
     found: dict[str, Any] = {"laws": Counter()}
     for name, _, word in run.certificate.rows():
-        word = re.sub(r"; \d+ digits are lost far from the origin$", "", word)  # which is said
-        word = re.sub(r"\d[\d.]*(e[-+]\d+)?", "#", word)
+        word = FIGURE.sub(lambda x: x[0] if x[2] else "#", LOST.sub("", word))
         if name in laws:
             found["laws"][word] += 1
         else:
@@ -295,30 +313,30 @@ def verdicts(run: taut.Trajectory) -> dict[str, Any]:
     return found
 
 
-LOST = re.compile(r"; # digits? (is|are) lost far from the origin")
-
-
-def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+def differences(
+    one: Mapping[str, Any], other: Mapping[str, Any], alike: bool = False
+) -> Iterator[tuple[str, str, str]]:
     """(row, verdict of one, verdict of the other) where they are not the same.
 
-    That digits are lost far from the origin is said beside a verdict, and is none itself.
+    Of runs that are alike percentages are compared as well.
     """
-    one, other = _alone(one), _alone(other)
     for row in dict.fromkeys([*one, *other]):
-        if one.get(row, "") != other.get(row, ""):
+        mine, theirs = one.get(row, ""), other.get(row, "")
+        if _masked(mine) != _masked(theirs) or (alike and not _near(mine, theirs)):
             yield row, _said(one.get(row, "no such row")), _said(other.get(row, "no such row"))
 
 
-def _alone(verdicts: Mapping[str, Any]) -> dict[str, Any]:
-    found = {}
-    for row, word in verdicts.items():
-        if isinstance(word, str):
-            found[row] = LOST.sub("", word)
-            continue
-        found[row] = Counter()
-        for x, many in word.items():
-            found[row][LOST.sub("", x)] += many
-    return found
+def _masked(word: Any) -> Any:
+    """A verdict without any figure."""
+    return SHARE.sub("#", word) if isinstance(word, str) else word
+
+
+def _near(one: Any, other: Any) -> bool:
+    """Whether the percentages of two verdicts, which are the same otherwise, are about the same."""
+    if not isinstance(one, str):
+        return True
+    pairs = zip(*(map(float, SHARE.findall(x)) for x in (one, other)), strict=True)
+    return all(max(a, b) <= FACTOR * min(a, b) for a, b in pairs)
 
 
 def _said(word: Any) -> str:
