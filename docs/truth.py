@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "verification"))
 
+import field_trials  # noqa: E402
 import random_mechanisms  # noqa: E402
 import random_models  # noqa: E402
 import trials  # noqa: E402
@@ -161,6 +163,7 @@ single coordinate, and with the origin as far as rounding does. ε = 2⁻⁵².
 | row | what is measured | what it is held against | what it can say |
 |---|---|---|---|
 """
+KINDS: dict[str, ModuleType] = {"trial": trials, "beam": field_trials}
 TRIALS = """
 Where a run is so far from the origin that digits of what its parts do are lost, each verdict
 says how many: “; 6 digits are lost far from the origin”. What beams add (momenta, strain
@@ -171,10 +174,18 @@ against poses, frames, the limit of the step) is in [Beams](beams.md).
 {problems} of the {all} [problems](problems.md) of the catalogue were run again, for up to {steps}
 steps, in other units, at another place (moved by 10⁶ along all axes), turned, with coordinates
 and parts in another order, with other steps, and as a batch of eight at every width of the vectors.
-What is compared is every verdict of the certificate.
+What is compared is every verdict of the certificate; in other units, turned, in another order and
+as a batch also its percentages, which are the same up to a factor of {factor:g}.
+{left}
+"""
+WAYS = "| way | {what} | all verdicts the same |\n|---|---|---|\n"
+BEAMS = """
+## Beams and fields
 
-| way | problems | all verdicts the same |
-|---|---|---|
+{many}: {names}, each told in the ways that are left: without a batch, and
+without space if it is a field. “Other order” is from the other end: node 0 is the last one, and
+local axes are turned. {steps} steps each.
+{left}
 """
 MODELS_HEAD = """
 ## Random models against an independent code
@@ -191,9 +202,15 @@ tolerance of 10⁻¹²; it shares nothing with taut.
 
 Two runs, {steps} steps and twice as many, must end where it does: with half the step closer by
 the order of the method, or within {floor:g} of the size of the motion, from where on DOP853
-itself is no longer sure. Forces of constraints, the energy and the work must agree with it, and
-every verdict with what is known of the model. A third run with a random coarse step is asked
-whether it is resolved.
+itself is no longer sure. One motion in five goes on for {long} times as long, with as many more
+steps; there its errors grow as all differences do, and with the square of time. Forces of
+constraints (of mechanisms what joints transmit, as far as equations determine it), the energy
+and the work must agree with it, and every verdict with what is known of the model.
+
+A third run with a random coarse step is asked whether it is resolved. “Resolved” is false where
+the path ends farther off than {resolved:.0%} of the size of the motion, “coarse” from {coarse:.0%}
+on, each times what the motion itself makes of small differences of the start; “unresolved” is
+false where the path is right to {good:g}.
 
 | method | models | error, the median | the largest | order or floor | words and numbers true |
 |---|---|---|---|---|---|
@@ -205,20 +222,25 @@ whether it is resolved.
 
 def tasks() -> Iterator[tuple[str, str]]:
     """(kind, key) of all there is to make."""
-    for name in names():
-        for way, how in trials.WAYS.items():
-            if trials.apt(name, how):
-                yield "trial", f"{name}|{way}"
+    for kind, module in KINDS.items():
+        for name in all_of(kind):
+            for way, how in module.WAYS.items():
+                if module.apt(name, how):
+                    yield kind, f"{name}|{way}"
     yield from (("model", str(seed)) for seed in range(MODELS))
     yield from (("mechanism", str(seed)) for seed in range(MECHANISMS))
+
+
+def all_of(kind: str) -> list[str]:
+    """The names of all problems that are told in other ways."""
+    return list(names()) if kind == "trial" else list(field_trials.NAMES)
 
 
 def made(kind: str, key: str) -> dict[str, Any]:
     """One of them."""
     warnings.simplefilter("ignore")
-    if kind == "trial":
-        name, way = key.split("|")
-        return trial(name, way)
+    if kind in KINDS:
+        return trial(kind, *key.split("|"))
     judged = {"model": random_models.judged, "mechanism": random_mechanisms.judged}[kind]
     found = judged(int(key))
     if found is None:
@@ -229,9 +251,10 @@ def made(kind: str, key: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def trial(name: str, way: str) -> dict[str, Any]:
+def trial(kind: str, name: str, way: str) -> dict[str, Any]:
     """The verdicts of a problem told in this way."""
-    found = trials.verdicts(trials.run_of(name, trials.WAYS[way]))
+    module = KINDS[kind]
+    found = trials.verdicts(module.run_of(name, module.WAYS[way]))
     return {row: word if isinstance(word, str) else dict(word) for row, word in found.items()}
 
 
@@ -265,7 +288,7 @@ def results() -> dict[tuple[str, str], dict[str, Any]]:
 
 def page(found: dict[tuple[str, str], dict[str, Any]]) -> str:
     """The whole page."""
-    return "".join([HEAD, *_verdicts(), *_trials(found), *_models(found)])
+    return "".join([HEAD, *_verdicts(), *_trials(found), *_beams(found), *_models(found)])
 
 
 def _verdicts() -> Iterator[str]:
@@ -274,14 +297,16 @@ def _verdicts() -> Iterator[str]:
         yield f"| {x.row} | {x.what} | {x.against} | {words} |\n"
 
 
-def differences(found: dict[tuple[str, str], dict[str, Any]]) -> Iterator[tuple[str, str, list]]:
-    """(problem, way, differing rows) for all trials that were made."""
-    for (kind, key), other in found.items():
+def differences(
+    found: dict[tuple[str, str], dict[str, Any]], kind: str
+) -> Iterator[tuple[str, str, list]]:
+    """(problem, way, differing rows) for all trials of a kind that were made."""
+    for (other_kind, key), other in found.items():
         name, _, way = key.partition("|")
-        if kind != "trial" or way == AS_IT_IS or ("trial", f"{name}|{AS_IT_IS}") not in found:
+        if other_kind != kind or way == AS_IT_IS or (kind, f"{name}|{AS_IT_IS}") not in found:
             continue
-        one = found["trial", f"{name}|{AS_IT_IS}"]
-        yield name, way, list(trials.differences(_counted(one), _counted(other)))
+        one, alike = found[kind, f"{name}|{AS_IT_IS}"], trials.WAYS[way].alike
+        yield name, way, list(trials.differences(_counted(one), _counted(other), alike))
 
 
 def _counted(verdicts: dict[str, Any]) -> dict[str, Any]:
@@ -289,18 +314,66 @@ def _counted(verdicts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _trials(found: dict[tuple[str, str], dict[str, Any]]) -> Iterator[str]:
-    all_of = list(differences(found))
-    many = len({name for name, *_ in all_of})
-    yield TRIALS.format(steps=trials.STEPS, problems=many, all=len(names()))
+    compared = list(differences(found, "trial"))
+    many = len({name for name, *_ in compared})
+    yield TRIALS.format(
+        steps=trials.STEPS, problems=many, all=len(names()), factor=trials.FACTOR,
+        left=_left_out("trial", compared),
+    )  # fmt: skip
+    yield from _tables(compared, "problems")
+    yield WHY
+
+
+def _beams(found: dict[tuple[str, str], dict[str, Any]]) -> Iterator[str]:
+    compared = list(differences(found, "beam"))
+    done = [name for name in field_trials.NAMES if name in {x for x, *_ in compared}]
+    yield BEAMS.format(
+        many=f"{len(done)} runs of beams and fields by their methods",
+        names="; ".join(
+            f"{name} ({', '.join(x.partition(', ')[2] for x in done if x.startswith(name + ','))})"
+            for name in dict.fromkeys(x.partition(", ")[0] for x in done)
+        ),
+        steps=field_trials.STEPS, left=_left_out("beam", compared),
+    )  # fmt: skip
+    yield from _tables(compared, "runs")
+
+
+def _left_out(kind: str, compared: Iterable[tuple[str, str, list]]) -> str:
+    """Which problems were not run again at all, and which ways there are not for some."""
+    module, seen = KINDS[kind], {(name, way) for name, way, _ in compared}
+    missing, partly = [], []
+    for name in all_of(kind):
+        ways = [x for x, how in module.WAYS.items() if x != AS_IT_IS and module.apt(name, how)]
+        lacks = [x for x in ways if (name, x) not in seen]
+        if len(lacks) == len(ways):
+            missing.append(f"`{name}`")
+        elif lacks:
+            partly.append(f"`{name}` ({', '.join(lacks)})")
+    said = ""
+    if missing:
+        said += f"\nLeft out: {', '.join(missing)}.\n"
+    if partly:
+        said += f"\nLeft out in some ways: {', '.join(partly)}.\n"
+    if kind == "trial" and (vary := [x for x in names() if not trials.apt(x, trials.Way(lanes=1))]):
+        alone = ", ".join(f"`{x}`" for x in vary)
+        said += f"\nSteps that vary are for one trajectory, without a batch: {alone}.\n"
+    return said
+
+
+def _tables(compared: list[tuple[str, str, list]], what: str) -> Iterator[str]:
+    """How many are the same, way by way, and which are not."""
+    yield WAYS.format(what=what)
     for way in list(trials.WAYS)[1:]:
-        mine = [rows for _, other, rows in all_of if other == way]
+        mine = [rows for _, other, rows in compared if other == way]
         if mine:
             yield f"| {way} | {len(mine)} | {sum(not rows for rows in mine)} |\n"
+    if not any(rows for *_, rows in compared):
+        yield "\nNone differs.\n"
+        return
     yield "\nThese differ:\n\n| problem | way | row | as it is | told so |\n|---|---|---|---|---|\n"
-    for name, way, rows in sorted(all_of):
+    for name, way, rows in sorted(compared):
         for row, one, other in rows:
             yield f"| `{name}` | {way} | {row.replace('|', chr(92) + '|')} | {one} | {other} |\n"
-    yield WHY
 
 
 WHY = """
@@ -309,13 +382,18 @@ may show a drift that the other could not tell. At 10⁶ lengths from the origin
 coordinates are gone, and what is an error of the method near it is within rounding there; a
 loop that closes only by its exact measures does not, to rounding. Laws are not of the run but of a
 search, which sees less where coefficients are small in the units that were chosen, or large far
-from the origin, and stops when its time is over. (# stands for a figure.)
+from the origin, and stops when its time is over. (# stands for a figure that is not compared.)
 """
 
 
 def _models(found: dict[tuple[str, str], dict[str, Any]]) -> Iterator[str]:
-    known = {k: x for k, x in found.items() if k[0] != "trial" and x}
-    yield MODELS_HEAD.format(count=len(known), steps=random_models.STEPS, floor=random_models.FLOOR)
+    known = {k: x for k, x in found.items() if k[0] not in KINDS and x}
+    promised = random_models.PROMISED
+    yield MODELS_HEAD.format(
+        count=len(known), steps=random_models.STEPS, floor=random_models.FLOOR,
+        long=random_models.LONG, resolved=promised["resolved"], coarse=promised["coarse"],
+        good=random_models.GOOD,
+    )  # fmt: skip
     runs = [x for x in known.values() if not x["refused"]]
     for method in sorted({x["method"] for x in runs}):
         mine = [x for x in runs if x["method"] == method]
@@ -336,12 +414,14 @@ def _models(found: dict[tuple[str, str], dict[str, Any]]) -> Iterator[str]:
 
 def _resolutions(runs: Iterable[dict[str, Any]]) -> Iterator[str]:
     bounds = (0.0, 1e-3, 1e-2, 0.1, 0.5, np.inf)
-    yield "\n| error of the coarse run | “resolved”, or “coarse” | “unresolved” |\n|---|---|---|\n"
+    words = ("resolved", "coarse", "unresolved")
+    yield "\n| error of the coarse run | “resolved” | “coarse” | “unresolved”, or parts of it |\n"
+    yield "|---|---|---|---|\n"
     pairs = [x["resolved"] for x in runs if x["resolved"] is not None]
     for low, high in pairwise(bounds):
         inside = [word for word, error in pairs if low <= error < high]
         name = f"{low:g} … {high:g}" if np.isfinite(high) else f"{low:g} and more"
-        yield f"| {name} | {inside.count(True)} | {inside.count(False)} |\n"
+        yield f"| {name} | {' | '.join(str(inside.count(x)) for x in words)} |\n"
 
 
 def _wrong(known: dict[tuple[str, str], dict[str, Any]]) -> Iterator[str]:
@@ -357,7 +437,7 @@ def _wrong(known: dict[tuple[str, str], dict[str, Any]]) -> Iterator[str]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--only", choices=("trial", "model", "mechanism"), help="make only these")
+    parser.add_argument("--only", choices=(*KINDS, "model", "mechanism"), help="make only these")
     parser.add_argument("--write", action="store_true", help="write the page from what there is")
     given = parser.parse_args()
     if not given.write:

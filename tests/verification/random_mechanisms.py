@@ -12,21 +12,27 @@ coordinates for a body and a constraint for everything that a joint does not let
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from random_models import (
-    DURATION,
     EXACT,
-    STEPS,
+    NEAR,
+    TRIES,
+    Ends,
     Judged,
-    wrong_path,
-    wrong_words,
+    Look,
+    duration_of,
+    judge,
+    wrong_pull,
+    wrong_work,
 )
 from scipy.integrate import solve_ivp
+from scipy.spatial.transform import Rotation
 
 import taut
-from taut.lie import SO3
 from taut.model.mechanism import Mechanism
 
 METHODS = ("rattle", "gauss-lobatto-4", "composition-4")
@@ -106,7 +112,7 @@ def drawn(seed: int) -> Tree:
                 joint,
                 _axes(joint, axis, far),
                 at,
-                SO3.exp(random.normal(size=(1, 3)))[0],
+                _turned(random.normal(size=3)),
                 float(10.0 ** random.uniform(-1, 1)),
                 _moments(random),
             )
@@ -126,6 +132,11 @@ KINDS = ("revolute", "prismatic", "spherical", "cylindrical", "universal")
 def _unit(random: np.random.Generator) -> np.ndarray:
     x = random.standard_normal(3)
     return x / np.linalg.norm(x)
+
+
+def _turned(by: np.ndarray) -> np.ndarray:
+    """The rotation about a vector, by its length."""
+    return Rotation.from_rotvec(by).as_matrix()
 
 
 def _moments(random: np.random.Generator) -> np.ndarray:
@@ -189,7 +200,7 @@ class Moving:
                     bt = bt + np.cross(spin, along) * rate[k]
                     jt[:, k] += along
                     spin = spin + rate[k] * along
-                    turn = turn @ SO3.exp((theta[k] * axis.along)[None])[0]
+                    turn = turn @ _turned(theta[k] * axis.along)
                 k += 1
             self.frames.append((turn, anchor, image, spin, jt, bt, speed, jp, bp))
 
@@ -201,8 +212,51 @@ class Moving:
         turn, anchor, image, spin, jt, bt, speed, jp, bp = self.frames[body]
         return _carried(turn @ (at - anchor), image, spin, jt, bt, speed, jp, bp)
 
+    def pulls(self) -> Iterator[tuple[Spring, Any, np.ndarray]]:
+        """(spring, what it pulls with, the direction from its first place to its second)."""
+        for x in self.tree.springs:
+            (p, u, *_), (q, w, *_) = (self.place(*y) for y in zip(x.between, x.ends, strict=True))
+            apart = float(np.linalg.norm(q - p))
+            along = (q - p) / apart
+            yield x, x.stiffness * (apart - x.length) + x.damping * along @ (w - u), along
+
+    def energy(self, zero: np.ndarray) -> float:
+        """Kinetic, and potential with gravity's zero there."""
+        found = 0.0
+        for i, body in enumerate(self.tree.bodies):
+            turn, _, _, spin, *_ = self.frames[i]
+            at, speed, *_ = self.place(i, body.at)
+            spin = (turn @ body.turn).T @ spin
+            found += (body.mass * speed @ speed + body.moments @ spin**2) / 2
+            found -= body.mass * self.tree.gravity @ (at - zero)
+        for x in self.tree.springs:
+            p, q = (self.place(*y)[0] for y in zip(x.between, x.ends, strict=True))
+            found += x.stiffness * (np.linalg.norm(q - p) - x.length) ** 2 / 2
+        return float(found)
+
+    def forces(self) -> np.ndarray:
+        """What its parent does to each body by their joint, which moves all that is beyond."""
+        tree, (rate, closing) = self.tree, self._answer()
+        force = np.zeros((len(tree.bodies), 3))
+        force[-1] -= closing
+        for i, body in enumerate(tree.bodies):
+            _, _, jp, bp = self.place(i, body.at)
+            force[i] += body.mass * (jp @ rate + bp - tree.gravity)
+        for x, pull, along in self.pulls():
+            for body, sign in zip(x.between, (1, -1), strict=True):
+                if body >= 0:
+                    force[body] -= sign * pull * along
+        for i, body in reversed(list(enumerate(tree.bodies))):
+            if body.parent >= 0:
+                force[body.parent] += force[i]
+        return force
+
     def acceleration(self) -> np.ndarray:
         """θ̈."""
+        return self._answer()[0]
+
+    def _answer(self) -> tuple[np.ndarray, np.ndarray]:
+        """θ̈, and the force that closes a loop, on the last body."""
         tree, n = self.tree, len(self.tree.axes)
         mass, right = np.zeros((n, n)), np.zeros(n)
         for i, body in enumerate(tree.bodies):
@@ -213,23 +267,25 @@ class Moving:
             mass += body.mass * jp.T @ jp + jt.T @ inertia @ jt
             right += jp.T @ (body.mass * (tree.gravity - bp))
             right -= jt.T @ (inertia @ bt + np.cross(spin, inertia @ spin))
-        for x in tree.springs:
-            (p, u, jp, _), (q, w, jq, _) = (
-                self.place(*y) for y in zip(x.between, x.ends, strict=True)
-            )
-            apart = np.linalg.norm(q - p)
-            along = (q - p) / apart
-            pull = x.stiffness * (apart - x.length) + x.damping * along @ (w - u)
+        for x, pull, along in self.pulls():
+            jp, jq = (self.place(*y)[2] for y in zip(x.between, x.ends, strict=True))
             right += (jp - jq).T @ (pull * along)
         if tree.closed is None:
-            return np.linalg.solve(mass, right)
+            return np.linalg.solve(mass, right), np.zeros(3)
         _, _, tie, bias = self.place(len(tree.bodies) - 1, tree.closed)
-        if tree.flat is not None:
-            across = np.linalg.svd(tree.flat[None])[2][1:]
-            tie, bias = across @ tie, across @ bias
+        across = np.eye(3) if tree.flat is None else np.linalg.svd(tree.flat[None])[2][1:]
+        tie, bias = across @ tie, across @ bias
         free = np.linalg.solve(mass, np.column_stack([right, tie.T]))
         lam = np.linalg.solve(tie @ free[:, 1:], tie @ free[:, 0] + bias)
-        return free[:, 0] - free[:, 1:] @ lam
+        return free[:, 0] - free[:, 1:] @ lam, -across.T @ lam
+
+    def state(self) -> np.ndarray:
+        """Places, velocities, turns and spins of all bodies, one after the other."""
+        found = []
+        for i, b in enumerate(self.tree.bodies):
+            turn, _, _, spin, *_ = self.frames[i]
+            found += [*self.place(i, b.at)[:2], (turn @ b.turn).ravel(), spin]
+        return np.concatenate(found)
 
 
 def _carried(arm, image, spin, jt, bt, speed, jp, bp) -> tuple[np.ndarray, ...]:
@@ -243,7 +299,12 @@ def _carried(arm, image, spin, jt, bt, speed, jp, bp) -> tuple[np.ndarray, ...]:
 def rates(tree: Tree, seed: int) -> np.ndarray:
     """Random θ̇ at the start that keep a loop closed."""
     random, n = np.random.default_rng(seed + 10**6), len(tree.axes)
-    rate = random.uniform(-0.7, 0.7, n)
+    return _kept(tree, random.uniform(-0.7, 0.7, n))
+
+
+def _kept(tree: Tree, rate: np.ndarray) -> np.ndarray:
+    """The nearest θ̇ at the start that keeps a loop closed."""
+    n = len(rate)
     if tree.closed is None:
         return rate
     tie = Moving(tree, np.zeros(n), rate).place(len(tree.bodies) - 1, tree.closed)[2]
@@ -277,6 +338,11 @@ class Telling:
     turn: np.ndarray
     away: np.ndarray
 
+    @property
+    def energy(self) -> float:
+        """The unit of energy."""
+        return self.mass * self.length**2 / self.time**2
+
     def place(self, x: np.ndarray) -> np.ndarray:
         """Of a place of the model."""
         return self.length * (self.turn @ x) + self.away
@@ -287,7 +353,7 @@ def telling(seed: int) -> Telling:
     random = np.random.default_rng(seed + 2 * 10**6)
     length, mass, time = 10.0 ** random.uniform(-4, 4, 3)
     away = length * random.uniform(-10, 10, 3) * (random.random() < 0.5)
-    return Telling(length, mass, time, SO3.exp(random.normal(size=(1, 3)))[0], away)
+    return Telling(length, mass, time, _turned(random.normal(size=3)), away)
 
 
 def told(tree: Tree, way: Telling, rate: np.ndarray) -> Mechanism:
@@ -330,50 +396,87 @@ def told(tree: Tree, way: Telling, rate: np.ndarray) -> Mechanism:
     return m
 
 
-def gap(tree: Tree, way: Telling, run: taut.Trajectory, truth: Moving) -> float:
-    """How far bodies are from where they should be: places, velocities, turns and spins."""
-    found = 0.0
-    for i, b in enumerate(tree.bodies):
-        seen = run[f"b{i}"]
-        at, speed, *_ = truth.place(i, b.at)
-        turn, spin = truth.frames[i][0] @ b.turn, truth.frames[i][3]
-        pairs = (
-            (way.turn.T @ (seen.position[-1] - way.away) / way.length, at),
-            (way.turn.T @ seen.velocity[-1] * way.time / way.length, speed),
-            (way.turn.T @ seen.rotation[-1], turn),
-            (way.turn.T @ seen.angular_velocity[-1] * way.time, spin),
-        )
-        found = max(found, *(float(np.abs(x - y).max()) for x, y in pairs))
+def growth(tree: Tree, seed: int, rate: np.ndarray, duration: float) -> float:
+    """As `random_models.Reference.growth`, of velocities at the start."""
+    random, found = np.random.default_rng(seed + 5 * 10**6), 1.0
+    begin = Moving(tree, np.zeros(len(rate)), rate).state()
+    truth = ends(tree, rate, duration).state()
+    for _ in range(TRIES):
+        beside = _kept(tree, rate + NEAR * random.standard_normal(len(rate)))
+        apart = np.abs(Moving(tree, np.zeros(len(rate)), beside).state() - begin).max()
+        if apart > 0:
+            moved = ends(tree, beside, duration).state()
+            found = max(found, float(np.abs(moved - truth).max() / apart))
     return found
+
+
+def seen(tree: Tree, way: Telling, run: taut.Trajectory) -> np.ndarray:
+    """`Moving.state` of the end of a run."""
+    found = []
+    for i in range(len(tree.bodies)):
+        body = run[f"b{i}"]
+        found += [
+            way.turn.T @ (body.position[-1] - way.away) / way.length,
+            way.turn.T @ body.velocity[-1] * way.time / way.length,
+            (way.turn.T @ body.rotation[-1]).ravel(),
+            way.turn.T @ body.angular_velocity[-1] * way.time,
+        ]
+    return np.concatenate(found)
+
+
+def in_truth(tree: Tree, way: Telling, start: Moving, truth: Moving) -> Ends:
+    """Forces of joints at the end, work and energy, as taut should find them."""
+    zero = -way.turn.T @ way.away / way.length
+    first, last = (x.energy(zero) for x in (start, truth))
+    return Ends(NONE, NONE, _known(tree, truth.forces()), last - first, first)
+
+
+def brought_back(tree: Tree, way: Telling, run: taut.Trajectory) -> Ends:
+    """The same, as taut finds them."""
+    unit = way.energy / way.length
+    forces = [way.turn.T @ run[f"j{i}"].force[-1] / unit for i in range(len(tree.bodies))]
+    work, energy = (x / way.energy for x in (run.certificate.work, run.certificate.energy0))
+    return Ends(NONE, NONE, _known(tree, np.array(forces)), work, energy)
+
+
+NONE = np.zeros(0)  # of coordinates
+
+
+def _known(tree: Tree, forces: np.ndarray) -> np.ndarray:
+    """Those parts of forces that equations of motion determine: across the axes of a flat loop."""
+    if tree.flat is None:
+        return forces
+    return forces - np.outer(forces @ tree.flat, tree.flat)
 
 
 def judged(seed: int) -> Judged | None:
     """As `random_models.judged`; None where a loop leaves no freedom, or the motion runs away."""
-    tree, way = drawn(seed), telling(seed)
+    tree, way, duration = drawn(seed), telling(seed), duration_of(seed)
     if tree.closed is not None and len(tree.axes) <= (3 if tree.flat is None else 2):
         return None
     rate = rates(tree, seed)
+    start = Moving(tree, np.zeros(len(rate)), rate)
     try:
-        truth = ends(tree, rate, DURATION)
+        truth = ends(tree, rate, duration)
     except (RuntimeError, np.linalg.LinAlgError):
         return None
     made = Judged(seed, tree.kinds, METHODS[seed % 3], np.nan, {}, None, [])
-    duration = DURATION * way.time
-    try:
-        m = told(tree, way, rate)
-        runs = [
-            taut.simulate(
-                m, step=duration / steps, duration=duration, method=made.method, laws=None
-            )
-            for steps in (STEPS, 2 * STEPS)
-        ]
-    except taut.TautError as error:
-        made.refused = str(error).splitlines()[0]
-        return made
-    errors = [gap(tree, way, run, truth) for run in runs]
-    made.error = errors[1]
-    made.said = {name: word for name, _, word in runs[1].certificate.rows()}
-    made.wrong = [
-        *wrong_path(runs[1].method.order, errors), *wrong_words(runs[1], errors[1])
-    ]  # fmt: skip
+    m = told(tree, way, rate)
+
+    def run_of(steps: int) -> taut.Trajectory:
+        step = duration * way.time / steps
+        return taut.simulate(
+            m, step=step, duration=duration * way.time, method=made.method, laws=None
+        )
+
+    def error_of(run: taut.Trajectory) -> float:
+        return float(np.abs(seen(tree, way, run) - truth.state()).max())
+
+    size = max(np.abs([truth.state(), start.state()]).max(), 1.0)
+    look = Look(run_of, error_of, lambda: growth(tree, seed, rate, duration), size, duration)
+    run = judge(made, look)
+    if run is not None:
+        found, known = brought_back(tree, way, run), in_truth(tree, way, start, truth)
+        made.wrong += wrong_pull(sum(b.mass for b in tree.bodies), found, known, made.error)
+        made.wrong += wrong_work(way.energy, run, found, known, made.error)
     return made
