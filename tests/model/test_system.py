@@ -852,3 +852,17 @@ class TestRates:
         listed = remedy.partition("forces=")[2].partition("] ")[0] + "]"
         forces = eval(listed, {"c": 10, "f": f, "v": v})
         assert taut.System(q, mass=1, forces=forces).forced
+
+    def test_what_is_neither_is_a_force(self):
+        u, v, _ = taut.velocities(taut.coordinates("x y a"))
+        assert self.said(u**2 + v**2 - 1).startswith("write it as a force")
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e-6, 1, 1e6])
+def test_what_saturates_has_a_mass_in_every_unit_of_momentum(unit):
+    """√(1 + p²) bends by 1/p³ where p is large, as numbers about one are in a small unit."""
+    x, _ = q = taut.coordinates("x y")
+    px, py = taut.momenta(q)
+    taut.System(q, hamiltonian=sp.sqrt(1 + (px**2 + py**2) / unit**2) + x**2)
+    with pytest.raises(taut.ModelError, match="mass matrix is singular"):
+        taut.System(q, hamiltonian=sp.sqrt(px**2 + py**2) / unit + x**2)  # what has no rest mass
