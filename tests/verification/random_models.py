@@ -563,7 +563,12 @@ def judged(seed: int) -> Judged | None:
     method = (METHODS if model.n <= LARGE else CHEAP)[seed % (8 if model.n <= LARGE else 5)]
     way = telling(model)
     made = Judged(seed, model.kinds, method, np.nan, {}, None, [])
-    system, start = told(model, way), begin(model, way, q, w)
+    try:
+        system, start = told(model, way), begin(model, way, q, w)
+    except taut.TautError as error:  # which moves well
+        made.refused = str(error).splitlines()[0]
+        made.wrong.append(f"a sound model is refused: {made.refused}")
+        return made
 
     def run_of(steps: int) -> taut.Trajectory:
         step = duration * way.time / steps
