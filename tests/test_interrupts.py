@@ -3,6 +3,7 @@
 import importlib
 import os
 import signal
+import subprocess
 import sys
 import threading
 from contextlib import suppress
@@ -221,3 +222,93 @@ def test_other_threads_hear_nothing():
     thread.start()
     thread.join()
     assert set(seen) == {signal.default_int_handler}
+
+
+# ---- what may not be left half-way --------------------------------------------------------------
+
+BROKEN = """
+import faulthandler, signal, sys, threading
+import numpy as np
+from llvmlite.binding import ffi
+from taut.interrupts import listening
+from taut.kernel.native import Native, object_code
+from taut.kernel.singular import _all_orthogonal
+
+faulthandler.dump_traceback_later(60, exit=True)  # a lock that nobody gives back
+stage, heard = sys.argv[1:]
+said = ""
+
+
+def code(number):
+    return object_code(f"define i64 @f() {{ ret i64 {number} }}")
+
+
+def numba(kind):
+    _all_orthogonal(np.eye(2, dtype=kind)[None], np.eye(2, dtype=kind)[None])
+
+
+lock, dispose = type(ffi.lib._lock), ffi.lib.LLVMPY_DisposeString
+enter, call = lock.__enter__, type(dispose).__call__
+armed = []
+
+
+def entered(self):
+    enter(self)
+    hit("lock")
+
+
+def called(self, *args, **given):
+    answer = call(self, *args, **given)
+    if self is dispose and args[0].value:
+        hit("free")
+    return answer
+
+
+def hit(where):
+    global said
+    if armed and (where == "free") == (stage == "free"):
+        armed.clear()
+        signal.raise_signal(signal.SIGINT)
+        said = "waited"
+
+
+lock.__enter__, type(dispose).__call__ = entered, called
+modules = [Native(code(1))]
+acts = {"lock": lambda: code(2), "free": lambda: code(2), "numba": lambda: numba(np.float64),
+        "end": lambda: (modules.clear(), code(3))}
+armed.append(1)
+try:
+    if heard == "heard":
+        with listening(waits=False):
+            acts[stage]()
+            said = "went on"
+    else:
+        acts[stage]()
+        said = "went on"
+except KeyboardInterrupt:
+    said += ", then interrupted"
+assert not armed
+thread = threading.Thread(target=lambda: (code(4), numba(np.float32)))
+thread.start()
+thread.join()
+print(said)
+"""
+
+
+@pytest.mark.parametrize(
+    ("stage", "heard"),
+    [(x, y) for x in ("lock", "free", "numba") for y in ("heard", "nobody hears")]
+    + [("end", "heard")],
+)
+def test_compilers_are_not_left_half_way(tmp_path, stage, heard):
+    """A signal after llvmlite took its lock, or gave memory back: heard when LLVM has been left.
+
+    Half-way, all other threads wait for ever, or memory is freed twice and the process aborted.
+    """
+    (tmp_path / "numba").mkdir(mode=0o700)
+    done = subprocess.run(
+        [sys.executable, "-c", BROKEN, stage, heard], capture_output=True, text=True,
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "numba"), "TAUT_CACHE_DIR": os.devnull},
+    )  # fmt: skip
+    assert done.stdout == "waited, then interrupted\n", done.stderr
+    assert done.returncode == 0

@@ -6,8 +6,12 @@ second signal, they break in at once.  Only the main thread hears, and only wher
 a handler of the user's is left alone, and so is SIGTERM in a worker process of ``multiprocessing``,
 which has nobody to catch anything.  In the end the signals have the handlers that they had.
 
+What may not be left half-way is `unbroken`: an error between two lines of whoever calls LLVM frees
+memory twice, or keeps a lock for ever.  There every signal waits until the section is over.
+
 Where an object ends, and in callbacks of LLVM, Python drops what is raised.  Then the signal counts
-as one that waits: it is heard before the first state, or when the call is over.
+as one that waits: it is heard after the next such section, before the first state, or when the call
+is over.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
+from types import FrameType
 from typing import Any, TypeVar, cast
 
 from taut.errors import Interrupted
@@ -37,22 +42,43 @@ class _Hearing:
 
     before: dict[int, Any]
     waits: bool = True  # whether a signal waits until states are whole, or until it is asked for
+    whole: bool = False  # whether what is under way may not be left half-way
     asked: int = 0  # the first signal
+    forced: bool = False  # whether there has been a second one
+    due: bool = False  # whether nothing has been raised since the last one
     told: bool = False  # whether an error has come of it
     stop: Callable[[], None] | None = None
 
-    def heard(self, number: int, _: object) -> None:
+    def heard(self, number: int, frame: FrameType | None) -> None:
+        self.due = True
         if self.asked:
             for known, handler in self.before.items():
                 signal.signal(known, handler)
             if number != signal.SIGINT:
                 os.kill(os.getpid(), number)
-            raise Forced
-        self.asked = number
-        if not self.waits:
-            raise KeyboardInterrupt
+            self.forced = True
+        else:
+            self.asked = number
+        # What is raised where an object ends is dropped, and breaks the end off.
+        if not _ends(frame):
+            self.answer()
+
+    def answer(self) -> None:
+        """Raise what is due, or ask for the end, if that may be now."""
+        if self.whole or not self.due:
+            return
+        if self.forced or not self.waits:
+            self.due = False
+            raise Forced if self.forced else KeyboardInterrupt
         if self.stop is not None:
             self.stop()
+
+
+def _ends(frame: FrameType | None) -> bool:
+    """Whether an object is ending."""
+    while frame is not None and frame.f_code.co_name != "__del__":
+        frame = frame.f_back
+    return frame is not None
 
 
 _now: _Hearing | None = None  # of the main thread
@@ -101,6 +127,18 @@ def listening(*, waits: bool = True) -> Iterator[_Hearing]:
                 signal.signal(number, handler)
     if hearing.asked and not hearing.told:  # at the very end
         signal.raise_signal(hearing.asked)
+
+
+@contextmanager
+def unbroken() -> Iterator[None]:
+    """Let signals wait until this is over; also where nobody is `listening`."""
+    with listening() as hearing:
+        outside, hearing.whole = hearing.whole, True
+        try:
+            yield
+        finally:
+            hearing.whole = outside
+            hearing.answer()
 
 
 @contextmanager
@@ -154,7 +192,7 @@ def interruptible(
                 except KeyboardInterrupt:
                     error = Interrupted(nothing)
                 finally:
-                    hearing.waits = waits
+                    hearing.waits, hearing.due = waits, False
                 if error.partial is None:
                     error.partial = otherwise(*args, **given)
                 hearing.told, error.signal = True, hearing.asked or signal.SIGINT

@@ -68,7 +68,7 @@ def _evaluated(call: Callable[..., Any]) -> Callable[..., Any]:
     return chosen
 
 
-def _ending(self: Any) -> None:
+def __del__(self: Any) -> None:
     """Destroy what this object holds, if nobody is in CasADi; else leave it to the next call."""
     held = self.__dict__.pop("this", None)
     if held is None or _LOCK is None:  # at the end of the process modules are emptied
@@ -90,7 +90,7 @@ def _install() -> None:
             continue
         setattr(module, name, _evaluated(call) if name == "Function_call" else _alone(call))
     for kind in (*_NODES, ca.Function):
-        kind.__del__ = _ending  # type: ignore[attr-defined]
+        kind.__del__ = __del__  # type: ignore[attr-defined]
 
 
 _install()

@@ -19,6 +19,7 @@ from numba.core.ccallback import CFunc
 from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
 
+from taut.interrupts import unbroken
 from taut.kernel.loop_cache import LoopCache
 from taut.kernel.vault import check_folder
 
@@ -33,7 +34,15 @@ if folder := getattr(config, "CACHE_DIR", ""):
     check_folder(Path(folder), "NUMBA_CACHE_DIR")
 
 
-class Within(CPUDispatcher):
+class Entry(CPUDispatcher):
+    """A compiled function that Python calls: a signal waits until it has been compiled."""
+
+    @unbroken()
+    def compile(self, sig: Any) -> Any:
+        return super().compile(sig)
+
+
+class Within(Entry):
     """A compiled function without a wrapper: a call from Python would end in a crash."""
 
     def __call__(self, *_: Any, **__: Any) -> Any:
@@ -46,21 +55,19 @@ class Within(CPUDispatcher):
 
 def entry(function: Function) -> Function:
     """Compile a function that Python calls."""
-    return cast(Function, _made(function, {}))
+    return cast(Function, _made(function, Entry, {}))
 
 
 def within(function: Function) -> Function:
     """Compile a function that only other compiled functions call."""
-    made = _made(function, BARE)
-    if isinstance(made, CPUDispatcher):
-        made.__class__ = Within
-    return cast(Function, made)
+    return cast(Function, _made(function, Within, BARE))
 
 
-def _made(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+def _made(function: Callable[..., Any], kind: type, options: dict[str, Any]) -> Any:
     """With NUMBA_DISABLE_JIT it is the plain function."""
     made: Any = njit(**OPTIONS, **options)(function)
     if isinstance(made, CPUDispatcher):
+        made.__class__ = kind
         vars(made)["_cache"].__class__ = LoopCache
     return made
 
@@ -72,7 +79,8 @@ def callback(signature: Any) -> Callable[[Callable[..., Any]], CFunc]:
         made = CFunc(function, normalize_signature(signature), locals={}, options={})
         made.enable_caching()
         vars(made)["_cache"].__class__ = LoopCache
-        made.compile()
+        with unbroken():
+            made.compile()
         return made
 
     return compiled

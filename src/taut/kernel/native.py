@@ -5,13 +5,16 @@ versions of LLVM and of this package; see `vault` for what is trusted.  A cache 
 written is silently not used.
 
 LLVM has one context for the whole process, which Numba compiles in, too: whoever uses it holds
-Numba's lock for compilers.  No other lock of taut's is taken while that one is held.
+Numba's lock for compilers.  No other lock of taut's is taken while that one is held.  Signals wait
+meanwhile: llvmlite's own lock and its ends of objects do not survive an error between two lines.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -20,6 +23,7 @@ import llvmlite.binding as llvm
 
 from taut._version import __version__
 from taut.errors import InputError
+from taut.interrupts import unbroken
 from taut.kernel.forks import compiler_lock
 from taut.kernel.vault import read_checked, write_checked
 
@@ -38,21 +42,28 @@ def cache_directory() -> Path:
         return Path(os.devnull) / "taut"
 
 
+@contextmanager
+def _alone() -> Iterator[None]:
+    """LLVM for this thread; before a function, its variables end in here, too."""
+    with unbroken(), compiler_lock:
+        yield
+
+
 class Native:
     """A compiled module: keep it alive as long as its addresses are used."""
 
+    @_alone()
     def __init__(self, object_code: bytes) -> None:
         self._places: dict[str, int] = {}
-        with compiler_lock:
-            # The engine owns its target machine and disposes of it, so it gets one of its own.
-            self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
-            self._engine.add_object_file(llvm.ObjectFileRef.from_data(object_code))
-            self._engine.finalize_object()
+        # The engine owns its target machine and disposes of it, so it gets one of its own.
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(object_code))
+        self._engine.finalize_object()
 
     def address(self, name: str) -> int:
         """Address of a function."""
         if name not in self._places:  # who asks again does not wait for a compiler
-            with compiler_lock:
+            with _alone():
                 self._places[name] = self._engine.get_function_address(name)
         assert self._places[name], name
         return self._places[name]
@@ -84,20 +95,20 @@ def _place(ir: str, effort: int | None) -> Path:
     return cache_directory() / (_key(ir if effort is None else f"; plain {effort}\n{ir}") + ".o")
 
 
+@_alone()
 def _compile(ir: str, effort: int | None = None) -> bytes:
-    with compiler_lock:
-        machine = _target_machine(3 if effort is None else effort)
-        module = llvm.parse_assembly(ir)
-        module.triple = machine.triple
-        module.data_layout = str(machine.target_data)
-        if effort is not None:
-            return machine.emit_object(module)
-        options = llvm.create_pipeline_tuning_options(speed_level=2)
-        # Packing unrelated scalars into vectors lengthens the chain that a step waits for.
-        options.slp_vectorization = False
-        builder = llvm.create_pass_builder(machine, options)
-        builder.getModulePassManager().run(module, builder)
+    machine = _target_machine(3 if effort is None else effort)
+    module = llvm.parse_assembly(ir)
+    module.triple = machine.triple
+    module.data_layout = str(machine.target_data)
+    if effort is not None:
         return machine.emit_object(module)
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    # Packing unrelated scalars into vectors lengthens the chain that a step waits for.
+    options.slp_vectorization = False
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return machine.emit_object(module)
 
 
 def _target_machine(effort: int = 3) -> llvm.TargetMachine:
@@ -132,16 +143,17 @@ def lanes() -> int:
     return _own_lanes()
 
 
+@unbroken()
 def _own_lanes() -> int:
     return 8 if llvm.get_host_cpu_features().get("avx512f") else 4
 
 
 @cache
+@_alone()
 def _platform() -> bytes:
-    with compiler_lock:
-        features = llvm.get_host_cpu_features().flatten()
-        version = ".".join(map(str, llvm.llvm_version_info))
-        words = (llvm.get_host_cpu_name(), features, version, llvmlite.__version__, __version__)
+    features = llvm.get_host_cpu_features().flatten()
+    version = ".".join(map(str, llvm.llvm_version_info))
+    words = (llvm.get_host_cpu_name(), features, version, llvmlite.__version__, __version__)
     return "\n".join(words).encode()
 
 
