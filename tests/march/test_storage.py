@@ -208,7 +208,7 @@ def test_the_old_run_is_put_back_if_the_new_one_cannot_take_its_place(
 
 def test_what_an_earlier_crash_left_does_not_matter(run, tmp_path):
     for end in ("part", "old"):
-        (tmp_path / f".run.zarr.{end}" / "q").mkdir(parents=True)
+        (tmp_path / f".run.zarr.0badcafe.{end}" / "q").mkdir(parents=True)
     path = run.save(tmp_path / "run.zarr")
     assert taut.load(path).identical(run.to_xarray())
     assert [p.name for p in tmp_path.iterdir()] == ["run.zarr"]
@@ -284,6 +284,58 @@ def test_what_another_process_is_writing_is_left_alone(run, tmp_path):
         process.communicate()
     run.save(path)
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_belongs_to_a_run_of_a_longer_name_is_left_alone(run, batch, tmp_path):
+    """It begins like what belongs to this one."""
+    short, long = tmp_path / "run.zarr", tmp_path / "run.zarr.b.zarr"
+    batch.save(long).rename(tmp_path / ".run.zarr.b.zarr.0badcafe.old")  # killed between two names
+    (tmp_path / ".run.zarr.b.zarr.0badcafe.part").mkdir()
+    with pytest.raises(taut.FileError, match="there is no"):
+        taut.load(short)
+    run.save(short)
+    assert len(list(tmp_path.iterdir())) == 3
+    assert taut.load(long).identical(batch.to_xarray())
+    assert taut.load(short).identical(run.to_xarray())
+    batch.save(long)
+    assert set(tmp_path.iterdir()) == {short, long}
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """What is to happen at each attempt to read a store, which then ends in half of it."""
+    import xarray
+
+    acts, open_zarr = [], xarray.open_zarr
+
+    def opened(*args, **given):
+        if acts:
+            acts.pop(0)()
+            raise FileNotFoundError("a chunk")
+        return open_zarr(*args, **given)
+
+    monkeypatch.setattr(xarray, "open_zarr", opened)
+    return acts
+
+
+def test_a_store_that_is_replaced_while_it_is_read_is_read_again(run, batch, tmp_path, read):
+    path = run.save(tmp_path / "run.zarr")
+    read[:] = [lambda: batch.save(path), lambda: run.save(path), lambda: batch.save(path)]
+    assert taut.load(path).identical(batch.to_xarray())
+    assert not read
+
+
+def test_reading_again_comes_to_an_end(run, tmp_path, read):
+    """Where the store is what it was, at once; else after so many attempts."""
+    path = run.save(tmp_path / "run.zarr")
+    read[:] = [lambda: None] * 2
+    with pytest.raises(taut.FileError, match="is not a saved run"):
+        taut.load(path)
+    assert len(read) == 1
+    read[:] = [lambda: (path.rename(tmp_path / "x"), (tmp_path / "x").rename(path))] * 100
+    with pytest.raises(taut.FileError, match="is not a saved run"):
+        taut.load(path)
+    assert len(read) == 100 - storage.TRIES
 
 
 def test_nothing_to_load(tmp_path):

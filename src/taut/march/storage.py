@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import secrets
 import shutil
 import time
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 FORGOTTEN = 86_400.0  # seconds after which nobody writes a folder any more, where locks are missing
 CODECS = ("blosc", "zstd", "lz4", "zlib", "gzip", "vlen-utf8")  # that only compress, or hold text
+TRIES = 20  # of reading a store, as long as others put a new one into its place meanwhile
+BYTES = 4  # by which names of what is being written differ
 LONGEST = 500  # nodes of an expression that is written down
 
 
@@ -108,7 +111,7 @@ def save(run: Trajectory | FieldTrajectory, given: str | Path) -> Path:
     data = run.to_xarray()
     data.attrs["digest"] = _digest(data)
     part, old = (
-        path.with_name(f".{path.name}.{secrets.token_hex(4)}.{x}") for x in ("part", "old")
+        path.with_name(f".{path.name}.{secrets.token_hex(BYTES)}.{x}") for x in ("part", "old")
     )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -167,9 +170,18 @@ def _left(part: Path) -> bool:
 
 def _beside(path: Path, kind: str) -> list[Path]:
     """What saving has put beside a store, the latest last."""
-    found = [x for x in path.parent.iterdir() if x.name.startswith(f".{path.name}.")]
-    found = [x for x in found if x.name.endswith(f".{kind}") and x.is_dir() and not x.is_symlink()]
-    return sorted(found, key=lambda x: x.stat().st_mtime)
+    # The whole name: what belongs to run.zarr.b.zarr begins like what belongs to run.zarr.
+    name = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{{2 * BYTES}}}\.{kind}")
+    found = [x for x in path.parent.iterdir() if name.fullmatch(x.name)]
+    return sorted((x for x in found if x.is_dir() and not x.is_symlink()), key=_changed)
+
+
+def _changed(path: Path) -> float:
+    """When a folder was changed; one that has gone meanwhile is the oldest."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _put_back(path: Path) -> None:
@@ -218,11 +230,33 @@ def _digest(data: Any) -> str:
 
 def load(path: str | Path) -> Any:
     """The `xarray.Dataset` of a saved run; see `taut.load`."""
-    import xarray
-
     path = place(path)
+    for _ in range(TRIES - 1):
+        found = _standing(path)
+        try:
+            return _read(found[0])
+        except FileError:
+            # Saving replaces a store by another one: chunks of both make neither.
+            if _standing(path) == found:
+                raise
+    return _read(_standing(path)[0])
+
+
+def _standing(path: Path) -> tuple[Path, tuple[int, ...]]:
+    """Where the store is, and what tells it from its successor under the same name."""
     if not os.path.exists(path) and path.parent.is_dir():  # killed between two names
         path = next(iter(_beside(path, "old")[::-1]), path)
+    try:
+        found = path.stat()
+    except OSError:
+        return path, ()
+    return path, (found.st_dev, found.st_ino, found.st_ctime_ns)
+
+
+def _read(path: Path) -> Any:
+    """The dataset in a store, if it is whole."""
+    import xarray
+
     if not os.path.exists(path):
         raise FileError(f"there is no {path}", expected="a folder written by run.save(…)")
     try:
