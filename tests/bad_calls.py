@@ -269,7 +269,7 @@ def pool() -> dict[str, Any]:
         "slice": slice(None), "NotImplemented": NotImplemented, "lone surrogate": "\ud800",
         "pairs": ((1, 2), (3, 4)), "['a', 'b']": ["a", "b"], "[None]": [None], "[1, 'a']": [1, "a"],
         "['x', 'y', 'z']": ["x", "y", "z"], "masked": masked, "code": "__import__('os').abort()",
-        "'1/0'": "1/0", "'((('": "(" * 300, "'lambda: 1'": "lambda: 1",
+        "'x:2000000'": "x:2000000", "'1/0'": "1/0", "'((('": "(" * 300, "'lambda: 1'": "lambda: 1",
     }  # fmt: skip
     heads = (
         "/proc/none/a",

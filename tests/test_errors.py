@@ -12,6 +12,7 @@ import sympy as sp
 
 import taut
 from taut import errors
+from taut.fields.ends import real_array
 
 
 @pytest.fixture(scope="module")
@@ -260,6 +261,21 @@ class TestWhatIsGiven:
         for value in ("ab", b"ab", {1, 2}, frozenset("ab"), 3, None, np.array(1.0)):
             with pytest.raises(taut.InputError, match="a cannot be read"):
                 errors.listed("a", value)
+
+    def test_what_fails_when_it_is_looked_at(self):
+        """Somebody's own classes raise whatever they like."""
+
+        class Failing:
+            def fails(self, *_, **__):
+                raise RuntimeError("not yet")
+
+            __float__ = __index__ = __iter__ = __array__ = fails
+
+        for ask in (errors.number, errors.listed, lambda *x: errors.whole(*x, 1, 2)):
+            with pytest.raises(taut.InputError):
+                ask("a", Failing())
+        with pytest.raises(TypeError):
+            real_array(Failing())
 
     def test_paths(self, monkeypatch, tmp_path):
         monkeypatch.setenv("HOME", str(tmp_path))

@@ -208,12 +208,12 @@ def number(what: str, value: Any, expected: str = "a finite number") -> float:
         if not _one_real(value):
             raise TypeError
         found = float(value)
-    except (TypeError, ValueError) as error:
+    except OverflowError:
+        found = inf
+    except Exception as error:  # whatever __float__ of somebody's own raises
         raise InputError(
             f"{what} is not a number", expected=expected, received=brief(value)
         ) from error
-    except OverflowError:
-        found = inf
     if not isfinite(found):
         raise InputError(f"{what} is not finite", expected=expected, received=brief(value))
     return found
@@ -234,7 +234,7 @@ def whole(what: str, value: Any, least: int, most: int) -> int:
     """`value` as a whole number in a range."""
     try:
         found: int | None = index(value) if _one_real(value) else None
-    except TypeError:
+    except Exception:  # whatever __index__ of somebody's own raises
         found = None
     if found is None or not least <= found <= most:
         raise InputError(
@@ -289,11 +289,13 @@ def place(value: Any) -> Path:
 def listed(what: str, value: Any, expected: str = "a list of expressions") -> list[Any]:
     """The things in a list, if it is one; a set is none, since its order is not the user's."""
     try:
-        if not isinstance(value, str | bytes | set | frozenset):
-            return list(value)
-    except TypeError:
-        pass
-    raise InputError(f"{what} cannot be read", expected=expected, received=brief(value))
+        if isinstance(value, str | bytes | set | frozenset):
+            raise TypeError
+        return list(value)
+    except Exception as error:  # whatever __iter__ of somebody's own raises
+        raise InputError(
+            f"{what} cannot be read", expected=expected, received=brief(value)
+        ) from error
 
 
 class ConstraintError(TautError):

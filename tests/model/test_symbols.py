@@ -142,3 +142,10 @@ def test_no_text_is_run_wherever_an_expression_may_stand(tmp_path):
         with pytest.raises(taut.TautError):
             road()
         assert not trace.exists(), f"road {k}"
+
+
+@pytest.mark.parametrize("names", ["x:2000000", "x(:1000)(:1000)", "x:90000 y:90000"])
+def test_more_names_than_can_be_meant(names):
+    """A slip of a digit would count for minutes."""
+    with pytest.raises(taut.ModelError, match="coordinates are too many"):
+        taut.coordinates(names)

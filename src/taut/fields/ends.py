@@ -101,7 +101,7 @@ def end_of(given: Any) -> End:
     raise InputError(
         "an end cannot be read",
         expected="one of " + ", ".join(KINDS) + ", or a taut.End",
-        received=repr(given),
+        received=brief(given),
     )
 
 
@@ -120,23 +120,25 @@ def triple(what: str, given: Any) -> np.ndarray:
         found = real_array(given)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"{what} cannot be read", expected="3 numbers", received=repr(given)
+            f"{what} cannot be read", expected="3 numbers", received=brief(given)
         ) from error
     if found.shape != (3,) or not np.all(np.isfinite(found)):
         raise InputError(
-            f"{what} cannot be read", expected="3 finite numbers", received=repr(given)
+            f"{what} cannot be read", expected="3 finite numbers", received=brief(given)
         )
     return found
 
 
 def real_array(given: Any) -> np.ndarray:
     """An array of numbers; what is complex, a text, or too large is a TypeError."""
-    if np.iscomplexobj(given) or np.asarray(given).dtype.kind in "USMmb":
-        raise TypeError("no numbers")
     try:
+        if np.iscomplexobj(given) or np.asarray(given).dtype.kind in "USMmb":
+            raise TypeError("no numbers")
         return np.array(given, dtype=float)
-    except OverflowError as error:
-        raise TypeError("too large") from error
+    except ValueError:  # rows of different lengths
+        raise
+    except Exception as error:  # too large, or whatever __array__ of somebody's own raises
+        raise TypeError("no numbers") from error
 
 
 def functions_of_time(what: str, given: Any, *others: sp.Symbol) -> tuple[sp.Expr, ...]:

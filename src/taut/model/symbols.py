@@ -8,6 +8,7 @@ known by its name.
 from __future__ import annotations
 
 import builtins
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -23,6 +24,8 @@ t = sp.Symbol("t", real=True)
 UNREADABLE = (  # what SymPy may say of a text, or of a thing, that it cannot read
     sp.SympifyError, SyntaxError, TypeError, ValueError, AttributeError, RecursionError,
 )  # fmt: skip
+MOST = 100_000  # names that a text may count out: a second or two, and far beyond any model
+COUNTED = re.compile(r"([0-9]*):([0-9]+)")  # SymPy's x1:3
 PLAIN = {"abs", "max", "min", "pow"}  # builtins that a formula may have
 
 
@@ -39,6 +42,7 @@ def coordinates(names: str) -> tuple[sp.Symbol, ...]:
     try:
         if not isinstance(names, str):
             names = " ".join(text("a name", x) for x in listed("the names", names))
+        _check_count(names)
         found = sp.symbols(names, real=True, seq=True)
     except (TypeError, ValueError, InputError) as error:
         raise ModelError(
@@ -53,6 +57,20 @@ def coordinates(names: str) -> tuple[sp.Symbol, ...]:
             received=repr(names),
         )
     return tuple(found)
+
+
+def _check_count(names: str) -> None:
+    """Raise if a text stands for more names than can be meant; in x(1:3)(1:4) counts multiply."""
+    many = 0
+    for name in re.split(r"[\s,]+", names):
+        ranges = COUNTED.findall(name)
+        many += math.prod(max(int(end) - int(begin or 0), 0) for begin, end in ranges)
+    if many > MOST:
+        raise ModelError(
+            f"{many:,} coordinates are too many",
+            expected=f"at most {MOST:,}",
+            received=brief(names),
+        )
 
 
 @public
