@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
@@ -208,6 +209,55 @@ def test_workers_of_a_pool_end_at_once(monkeypatch):
         PENDULUM, **START, duration=1, progress=lambda *_: seen.append(signal.getsignal(15))
     )
     assert set(seen) == {signal.SIG_DFL}
+
+
+def test_who_is_a_worker():
+    """A process that `multiprocessing` has started, as it says itself."""
+    with get_context("spawn").Pool(1) as pool:
+        assert pool.apply(interrupts._worker) is True
+    assert interrupts._worker() is False
+
+
+def test_a_call_inside_another_leaves_it_as_it_was():
+    """Whether a signal waits there, whatever became of the call."""
+    with pytest.raises(KeyboardInterrupt), interrupts.listening(waits=False):
+        taut.simulate(PENDULUM, **START, duration=0.1)
+        signal.raise_signal(signal.SIGINT)  # does not wait
+        pytest.fail("it waited")
+    with interrupts.listening() as hearing:
+        with pytest.raises(taut.InputError):
+            taut.simulate(PENDULUM, **START, duration=-1)
+        signal.raise_signal(signal.SIGINT)  # waits
+        hearing.asked = 0
+
+
+@pytest.mark.parametrize("number", BOTH)
+def test_a_signal_at_the_very_end_is_not_lost(number):
+    """After the last look, and before the handlers are what they were."""
+    heard = []
+    with interrupts.listening() as hearing:
+        # Whoever hears it then is not taut: this test, since nobody survives SIGTERM.
+        hearing.before = {x: lambda *x: heard.append(x[0]) for x in BOTH}
+        signal.raise_signal(number)
+        for known in BOTH:
+            signal.signal(known, hearing.before[known])
+    assert heard == [number]
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def test_a_second_sigterm_ends_the_process():
+    """As it does everywhere else."""
+    code = (
+        "import signal\nfrom taut.interrupts import listening\n"
+        "with listening():\n"
+        "    signal.raise_signal(signal.SIGTERM)\n"
+        "    print('first', flush=True)\n"
+        "    signal.raise_signal(signal.SIGTERM)\n"
+        "    print('second')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.stdout, done.returncode) == ("first\n", -signal.SIGTERM)
 
 
 def test_other_threads_hear_nothing():
