@@ -126,6 +126,61 @@ def test_a_file_that_others_can_write_to_is_not_taken(place):
     assert mode(file_of(1)) == 0o600
 
 
+def test_somebody_elses_file_is_not_taken(place, monkeypatch):
+    """In a directory of one's own, where root or an earlier owner may have left it."""
+    object_code(ir(1))
+    look, seen = os.fstat, file_of(1).stat()
+
+    def other(handle):
+        found = look(handle)
+        if found.st_ino != seen.st_ino:
+            return found
+        return os.stat_result((*found[:4], max(vault._trusted()) + 1, *found[5:]))
+
+    monkeypatch.setattr(os, "fstat", other)
+    assert read_checked(file_of(1)) is None
+    seen = (place / KEY).stat()
+    assert read_checked(file_of(1)) is None
+
+
+@pytest.mark.parametrize("error", [OSError("full"), KeyboardInterrupt()])
+def test_nothing_half_written_stays_behind(place, monkeypatch, error):
+    object_code(ir(1))
+    before = set(place.iterdir())
+
+    def broken(*_, **__):
+        raise error
+
+    monkeypatch.setattr(os, "replace", broken)
+    if isinstance(error, OSError):
+        write_checked(file_of(2), b"code")
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            write_checked(file_of(2), b"code")
+    assert set(place.iterdir()) == before
+
+
+def test_what_the_killed_have_left_is_thrown_away(place):
+    """A day later; what is younger may be somebody's who writes right now."""
+    object_code(ir(1))
+    old, new = place / ".taut-0badcafe", place / ".taut-0badf00d"
+    for part in (old, new):
+        part.write_bytes(b"half")
+    os.utime(old, (old.stat().st_atime, old.stat().st_mtime - vault.FORGOTTEN - 60))
+    object_code(ir(2))
+    assert set(place.iterdir()) == {place / KEY, file_of(1), file_of(2), new}
+
+
+def test_the_chosen_directory_is_that_of_a_shell(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("TAUT_CACHE_DIR", "~/code")
+    assert cache_directory() == tmp_path / "code"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "usual"))
+    for blank in ("", " "):
+        monkeypatch.setenv("TAUT_CACHE_DIR", blank)
+        assert cache_directory() == tmp_path / "usual" / "taut"
+
+
 # ---- directories --------------------------------------------------------------------------------
 
 
@@ -173,15 +228,21 @@ def test_a_key_that_has_just_been_made_is_not_thrown_away(place, monkeypatch):
     assert read_checked(file) is not None
 
 
-def test_the_folder_of_numba_is_looked_at(tmp_path):
+@pytest.mark.parametrize("wrong", ["others can write to it", "it is a symbolic link"])
+def test_the_folder_of_numba_is_looked_at(tmp_path, wrong):
     """It holds pickles, which are code."""
-    (tmp_path / "numba").mkdir()
-    (tmp_path / "numba").chmod(0o777)
+    real = chosen = tmp_path / "numba"
+    real.mkdir()
+    if "link" in wrong:
+        chosen = tmp_path / "link"
+        chosen.symlink_to(real)
+    else:
+        real.chmod(0o777)
     done = subprocess.run(
         [sys.executable, "-c", "import taut.kernel.jit"], capture_output=True, text=True,
-        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "numba")},
+        env=os.environ | {"NUMBA_CACHE_DIR": str(chosen)},
     )  # fmt: skip
-    assert "FileError" in done.stderr
+    assert f"FileError: compiled code is not kept in {chosen}: {wrong}" in done.stderr
     assert "set NUMBA_CACHE_DIR to another folder" in done.stderr
 
 

@@ -22,7 +22,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from taut._version import __version__
-from taut.errors import InputError
+from taut.errors import InputError, place
 from taut.interrupts import unbroken
 from taut.kernel.forks import compiler_lock
 from taut.kernel.vault import read_checked, write_checked
@@ -32,9 +32,9 @@ WIDTHS = (1, 2, 4, 8)  # doubles that are computed side by side
 
 def cache_directory() -> Path:
     """Where compiled code is kept: ``$TAUT_CACHE_DIR``, else the user's cache directory."""
-    chosen = os.environ.get("TAUT_CACHE_DIR")
+    chosen = os.environ.get("TAUT_CACHE_DIR", "").strip()
     if chosen:
-        return Path(chosen)
+        return place(chosen)
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
     try:
         return (Path(base) if base else Path.home() / ".cache") / "taut"

@@ -2,7 +2,8 @@
 
 What is read here is executed, so three things are asked for.  The directory is a real one (no
 symbolic link), belongs to the user or to root, and is writable by nobody else; it is opened once,
-checked as it is open, and files are reached from there.  A file belongs to the user or to root.
+checked as it is open, and files are reached from there.  (The folders above it are not looked at.)
+A file belongs to the user or to root.
 And it carries a keyed digest,
 
     BLAKE2b(key; kind, name, content),   key: 32 random bytes in a file that the user alone reads,
@@ -22,6 +23,7 @@ import hmac
 import os
 import secrets
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
@@ -32,6 +34,8 @@ from taut.errors import FileError
 KIND = b"taut-object-2\n"
 DIGEST = 32  # bytes, of a digest and of a key
 KEY = "key"
+PART = ".taut-"  # how names of files begin that are being written
+FORGOTTEN = 86_400.0  # seconds after which nobody writes a file any more
 CHOSEN = "TAUT_CACHE_DIR"
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -68,6 +72,7 @@ def write_checked(path: Path, body: bytes) -> None:
     with suppress(OSError), _vault(path.parent, make=True) as vault:
         key = vault and vault.key(make=True)
         if vault and key:
+            vault.tidy()
             vault.write(path.name, KIND + _digest(key, path.name, body) + body)
 
 
@@ -107,7 +112,7 @@ class _Vault:
 
     def write(self, name: str, content: bytes, *, anew: bool = True) -> None:
         """Write a file under another name, then give it this one; if it is there, `anew` or not."""
-        part = self._place(f".taut-{secrets.token_hex(8)}")
+        part = self._place(f"{PART}{secrets.token_hex(8)}")
         number = os.open(part, _WRITE, 0o600, dir_fd=self.handle)
         here = {"src_dir_fd": self.handle, "dst_dir_fd": self.handle}
         try:
@@ -121,6 +126,17 @@ class _Vault:
             with suppress(OSError):
                 os.unlink(part, dir_fd=self.handle)
             raise
+
+    def tidy(self) -> None:
+        """Throw away what processes have left that were killed while they wrote."""
+        with suppress(OSError):
+            for name in os.listdir(self.path if self.handle is None else self.handle):
+                if name.startswith(PART) and time.time() - self._changed(name) > FORGOTTEN:
+                    self.remove(name)
+
+    def _changed(self, name: str) -> float:
+        found = os.stat(self._place(name), dir_fd=self.handle, follow_symlinks=False)
+        return found.st_mtime
 
     def remove(self, name: str) -> None:
         """Throw a file away."""
@@ -158,15 +174,23 @@ def _linked(part: str, name: str, here: dict) -> bool:
 
 def check_folder(path: Path, variable: str) -> None:
     """Raise if others can put files into a folder from which a library takes code."""
-    if OWNED:
-        try:
-            handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        except OSError:  # is made by who uses it
-            return
+    handle = _opened(path, variable) if OWNED else None
+    if handle is not None:  # else it is made by who uses it
         try:
             _check(path, handle, variable)
         finally:
             os.close(handle)
+
+
+def _opened(path: Path, variable: str) -> int | None:
+    """A directory that is open, if it is there; a link in its place is refused."""
+    try:
+        return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENOTDIR) and path.is_symlink():
+            where = f"to {os.readlink(path)}"
+            raise _refused(path, "it is a symbolic link", where, variable) from None
+        return None
 
 
 def _make(path: Path) -> None:
@@ -185,13 +209,8 @@ def _vault(path: Path, *, make: bool = False) -> Iterator[_Vault | None]:
     if not OWNED:
         yield None if path.is_symlink() or not path.is_dir() else _Vault(path, None)
         return
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError as error:
-        if error.errno in (errno.ELOOP, errno.ENOTDIR) and path.is_symlink():
-            raise _refused(
-                path, "it is a symbolic link", f"to {os.readlink(path)}", CHOSEN
-            ) from None
+    handle = _opened(path, CHOSEN)
+    if handle is None:
         yield None
         return
     try:
@@ -217,7 +236,7 @@ def _check(path: Path, handle: int, variable: str = CHOSEN) -> None:
     if not found.st_mode & OTHERS_WRITE:
         return
     own = found.st_uid == os.geteuid()
-    if own and not os.environ.get(variable):
+    if own and not os.environ.get(variable, "").strip():
         with suppress(OSError):
             os.fchmod(handle, stat.S_IMODE(found.st_mode) & ~OTHERS_WRITE)
         if not os.fstat(handle).st_mode & OTHERS_WRITE:
