@@ -304,3 +304,26 @@ class TestWhatIsGiven:
         assert "constraints,…, q0=…" in refused.value.received
         assert errors.brief("a short one") == "'a short one'"
         assert errors.brief("of many many words", 12) == "'of many…"
+
+
+def test_what_is_looked_up_in_brackets():
+    """A KeyError, an IndexError, and an error of taut's that names what there is."""
+    x, y = taut.coordinates("x y")
+    model = taut.System([x, y], mass=[1, 1], potential=10 * y, constraints=[x**2 + y**2 - 1])
+    given = {"v0": 0, "step": 0.1, "duration": 0.2}
+    run = taut.simulate(model, q0=[1, 0], **given, events={"low": x})
+    batch = taut.simulate(model, q0=[[1, 0], [0, 1]], **given)
+    machine = taut.Mechanism()
+    machine.point("ball", mass=1, at=(0, 0, 0))
+    asked = [(machine.parts, "bal", "ball"), (machine.joints, "hinge", "there are none"),
+             (run.events, "hi", "low"), (run, "ball", "Mechanism"), (batch, 5, "0, 1")]  # fmt: skip
+    for things, name, told in asked:
+        for kind in (KeyError, IndexError, taut.UnknownKey):
+            with pytest.raises(kind) as caught:
+                things[name]
+        assert told in str(caught.value)
+        assert "\n" in str(caught.value)
+    assert machine.parts.get("bal") is None
+    again = pickle.loads(pickle.dumps(copy.deepcopy(run.events)))
+    with pytest.raises(taut.UnknownKey, match="there is no event called 'hi'"):
+        again["hi"]

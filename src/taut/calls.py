@@ -16,7 +16,7 @@ from numbers import Real
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
-from taut.errors import InputError, TautError, brief, close_to
+from taut.errors import InputError, TautError, UnknownKey, brief, close_to
 
 Thing = TypeVar("Thing")
 
@@ -94,6 +94,20 @@ NOT_OF = {"Flow": {"v0", "p0"}}  # what kinds of models do not have
 INSTEAD = {"v0": "p0", "step": "tolerance", "mass": "kinetic"}
 # What may be among an argument of ours; the answer to that says more than a sentence could.
 AMONG = {"nonholonomic": "constraints", "velocity_constraints": "constraints"}
+
+
+class Names(dict[str, Any]):
+    """Things of one kind by their names; one that does not exist is an `UnknownKey`."""
+
+    def __init__(self, kind: str, things: Any = ()) -> None:
+        super().__init__(things)
+        self.kind = kind
+
+    def __missing__(self, name: Any) -> Any:
+        raise UnknownKey(self.kind, name, map(str, self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.kind, dict(self))
 
 
 def public(thing: Thing) -> Thing:

@@ -4,7 +4,8 @@ TautError
 ├── ModelError            a system that cannot be built: shapes, symbols, mass, expressions
 ├── InputError            a call that cannot be carried out: step, duration, names, values
 │   └── UnknownName       a name that does not exist (the known ones are listed)
-│       └── UnknownVerb   one that an object is asked for (also an AttributeError)
+│       ├── UnknownVerb   one that an object is asked for (also an AttributeError)
+│       └── UnknownKey    one that is looked up in brackets (also a KeyError and an IndexError)
 ├── ConstraintError       constraints that cannot hold together, or a singular configuration
 ├── InconsistentStart     a start off the constraints (carries the nearest state on them)
 ├── StepError             a step that could not be made: Newton, singular matrix, blow-up
@@ -162,6 +163,12 @@ class UnknownName(InputError):
 
 class UnknownVerb(UnknownName, AttributeError):
     """An attribute that does not exist."""
+
+
+class UnknownKey(UnknownName, KeyError, IndexError):
+    """A name or a number in brackets that does not exist."""
+
+    __str__ = Exception.__str__  # of a KeyError it is a repr, in one line
 
 
 def catalogue(name: str, known: list[str], what: str = "one of") -> str:

@@ -269,7 +269,7 @@ def test_a_run_of_a_system_has_columns_by_name_and_no_parts():
         ("z_dot", "v[..., 1]"),
         ("rod", "constraints[..., 0]"),
     ):
-        with pytest.raises(taut.InputError, match="has arrays, not parts by name") as caught:
+        with pytest.raises(taut.InputError, match="in a run of a system: it has arrays") as caught:
             run[name]
         assert caught.value.remedy == f"run.{column}"
         assert eval(caught.value.remedy).shape == (3,)

@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 import sympy as sp
 
-from taut.calls import public
+from taut.calls import Names, public
 from taut.errors import InputError, UnknownName, flag, listed, text
 from taut.kernel.compile import CompiledMap, workshop
 from taut.kernel.fused import CLOCK, HEAD
@@ -291,7 +291,7 @@ def located(run: Trajectory, watch: Watch, ended: bool) -> Trajectory:
         e.label: States(*(getattr(states, x)[numbers == i] for x in "tqvp"))
         for i, e in enumerate(watch.events)
     }
-    return replace(run, events=found, watch=watch)
+    return replace(run, events=Names("event", found), watch=watch)
 
 
 def _cut(run: Trajectory, watch: Watch, numbers, states: States, records):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from taut.errors import InputError, ModelError, UnknownName
+from taut.errors import ModelError, UnknownKey, UnknownName
 from taut.lie import SO3, euler
 from taut.march.view import View
 from taut.model.mechanism.shapes import PLATE, POINT, ROD
@@ -52,7 +52,7 @@ def view(run: Trajectory, name: str) -> View:
     raise UnknownName("part, joint, force or frame", name, known)
 
 
-def _no_parts(run: Trajectory, name: str) -> UnknownName | InputError:
+def _no_parts(run: Trajectory, name: str) -> UnknownKey:
     """Of a run of a system or a flow, which has arrays: where in them a name is found."""
     system = run.system
     groups = {
@@ -64,14 +64,9 @@ def _no_parts(run: Trajectory, name: str) -> UnknownName | InputError:
         for array, names in groups.items()
         for i, x in enumerate(names)
     }
-    if name not in columns:
-        return UnknownName("coordinate or constraint", name, columns)
-    return InputError(
-        f"a run of a system has arrays, not parts by name like {name!r}",
-        expected="run.q, run.v, run.p, run.constraints, …",
-        received=f"run[{name!r}]",
-        remedy=columns[name],
-    )
+    if name in columns:
+        return UnknownKey("part", name, [], columns[name], "in a run of a system: it has arrays")
+    return UnknownKey("coordinate or constraint", name, columns, where="(parts are of a Mechanism)")
 
 
 def when(run: Any) -> str:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from taut.calls import public
+from taut.calls import Names, public
 from taut.cite import Citations, cite
-from taut.errors import InputError, brief, listed
+from taut.errors import InputError, UnknownKey, brief, listed
 from taut.kernel.compile import workshop
 from taut.march.kept import poorly_kept
 from taut.march.loop import FAILED_AT, STEPS, evaluate
@@ -101,7 +101,7 @@ class Trajectory:
     compile_time: float
     laws: Any
     ending: Ending = field(repr=False)
-    events: dict[str, States] = field(default_factory=dict)
+    events: dict[str, States] = field(default_factory=lambda: Names("event"))
     watch: Any = field(default=None, repr=False)
     tolerance: float | None = None
     interrupted: bool = False
@@ -484,7 +484,8 @@ class Trajectory:
                 remedy="slice its arrays: run.q[1:3]",
             )
         if not -self.batch <= index < self.batch:
-            raise IndexError(f"there is no trajectory {index} in a batch of {self.batch}")
+            where = f"in a batch of {self.batch}"
+            raise UnknownKey("trajectory", index, map(str, range(self.batch)), where=where)
         index = int(index)
         end = Ending(
             [self.ending.states[index]],

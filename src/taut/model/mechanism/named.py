@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from taut.calls import public
+from taut.calls import Names, public
 from taut.errors import InputError, ModelError, UnknownName, UnknownVerb, close_to
 from taut.model.mechanism import forces, joints, parts
 from taut.model.mechanism.joints import Joint
@@ -45,13 +45,13 @@ class Named:
     def __init__(self, gravity: Any = (0.0, 0.0, 0.0)) -> None:
         self.gravity = vector("gravity", gravity)
         self.ground = parts.ground()
-        self.parts: dict[str, Part] = {}
-        self.counters: dict[str, Counter] = {}
-        self.beams: dict[str, BeamPart] = {}
+        self.parts: dict[str, Part] = Names("part")
+        self.counters: dict[str, Counter] = Names("counter")
+        self.beams: dict[str, BeamPart] = Names("beam")
         self.ends: dict[str, Part] = {}  # of beams: "rod root" and "rod tip" are nodes, too
-        self.joints: dict[str, Joint] = {}
-        self.forces: dict[str, forces.Force] = {}
-        self.frames: dict[str, Frame] = {}
+        self.joints: dict[str, Joint] = Names("joint")
+        self.forces: dict[str, forces.Force] = Names("force")
+        self.frames: dict[str, Frame] = Names("frame")
         self.notes: list[str] = []
         self.size = 0
         self.numbers: dict[str, int] = {}  # of coordinates, by their names
