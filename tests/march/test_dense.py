@@ -193,3 +193,16 @@ def test_the_chart_is_that_of_the_time(every):
     )
     t = 1 + np.array([0.0, 0.01, 0.07, 0.12])
     assert np.abs(one.at(t).q - two.at(t).q).max() < 1e-13
+
+
+@pytest.mark.parametrize("h", [1e-3, 3e-7])
+def test_short_steps_from_rest(h):
+    """All velocities of a four-bar turn as it begins to move: that is no other branch."""
+    bars = [x1**2 + y1**2 - 1, (x2 - 2) ** 2 + y2**2 - 1.44, (x2 - x1) ** 2 + (y2 - y1) ** 2 - 2.25]
+    system = taut.System(Q, mass=1, potential=9.81 * (y1 + y2), constraints=bars)
+    start = {"q0": [0.2, 1, 1.8, 1.2], "v0": 0, "project": True, "method": "gauss-lobatto-4"}
+    run = taut.simulate(system, **start, duration=20 * h, step=h, laws=None)
+    for part in (0.01, 0.1, 0.38):
+        alone = taut.simulate(system, **start, duration=part * h, step=part * h, laws=None)
+        assert np.abs(run.at(part * h).v - alone.v[-1]).max() < 1e-8 * np.abs(alone.v[-1]).max()
+    assert run.certificate.resolved

@@ -161,23 +161,26 @@ def _one_by_one(run: Trajectory, begin: States, which, counts, rest):
 
 def _one(run: Trajectory, q, v, p, t: float, h: float) -> tuple[np.ndarray, ...]:
     """One step from a stored state, as the run would make it."""
-    from taut.march.passage import carefully
+    from taut.march.passage import beside, carefully
     from taut.march.rescue import TURN, guarded
     from taut.march.run import one_step
 
     shop, method, par = workshop(run.system), run.method.steady, run._par_at(t)
     chart, keep = _kind(run, q, t, par)
     floor = run.ending.states[0][(HEAD - 1) * run.system.n : HEAD * run.system.n]
+    head = np.concatenate([q, p, v, 0 * q, p, 0 * q, h * v, floor])
+    step = shop.step(method, keep=keep, chart=chart)
     try:
-        step = shop.step(method, keep=keep, chart=chart)
         after = one_step(step, q, v, p, t, h, par, floor)[:3]
     except StepError:
         after = None
     speed = np.maximum(np.abs(v), 0 if after is None else np.abs(after[1])) / floor
+    # From rest all velocities turn: that alone is no other branch.
     if after is None or (
-        guarded(method, shop, keep) and np.max(np.abs(after[1] - v) / floor) > TURN * speed.max()
+        guarded(method, shop, keep)
+        and np.max(np.abs(after[1] - v) / floor) > TURN * speed.max()
+        and beside(shop, step, head, t, h, par)
     ):
-        head = np.concatenate([q, p, v, 0 * q, p, 0 * q, h * v, floor])
         found = carefully(shop, method, keep, head, t, h, par)
         if found is None:
             raise StepError(

@@ -81,6 +81,16 @@ def near(run: Run, group: Group) -> bool:
     return _Place(run, group).near
 
 
+def beside(shop: Workshop, step: CompiledStep, head: np.ndarray, t: float, h: float, par) -> bool:
+    """Whether there is a singular configuration within a few steps of a state."""
+    if not step.keep or not loops(shop):
+        return False
+    sheet, n = Sheet(step, par, head, t), shop.system.n
+    q, v = head[:n], head[2 * n : 3 * n]
+    room = sheet.room(q + h * v, t)
+    return bool(min(room, sheet.room_here) <= REACH * h * sheet.length(v))
+
+
 def carefully(shop: Workshop, method: Method, keep, head: np.ndarray, t: float, h: float, par):
     """(q₁, p₁, v₁) of one step with care, which belongs to no run; None if it cannot be made."""
     step = _careful_step(shop, method, keep)
@@ -164,12 +174,7 @@ class _Place:
     @property
     def near(self) -> bool:
         """Whether there is a singular configuration within a few steps."""
-        if not self.group.step.keep or not loops(self.run.shop):
-            return False
-        sheet = Sheet(self.group.step, self.par, self.head, self.time)
-        q, v = self.head[: self.n], self.head[2 * self.n : 3 * self.n]
-        room = sheet.room(q + self.size * v, self.time)
-        return bool(min(room, sheet.room_here) <= REACH * self.size * sheet.length(v))
+        return beside(self.run.shop, self.group.step, self.head, self.time, self.size, self.par)
 
     def _slow(self) -> bool:
         """Whether a step is short: one that is too long should fail, and what blows up does."""
