@@ -148,6 +148,16 @@ def test_what_trembles_unresolved_is_not_astray(tremble):
         assert not halved(run).astray
 
 
+@pytest.mark.parametrize("method", ["rattle", "gauss-lobatto-4", "precise-element"])
+def test_a_last_step_that_is_shorter_is_made_again_as_short_as_it_was(method):
+    for h, duration in ((0.5, 4.1), (0.3, 2.11)):
+        run = taut.simulate(
+            OSCILLATOR, q0=[1], v0=0, step=h, duration=duration, method=method, laws=None
+        )
+        assert run.ending.short
+        assert not halved(run).astray
+
+
 def test_nothing_moves():
     run = run_of(OSCILLATOR, 0.1, q0=(0,), v0=(0,))
     assert halved(run).still

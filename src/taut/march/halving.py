@@ -173,6 +173,8 @@ def _of_one(run: Trajectory, whole: Trajectory) -> Halved | None:
     h = np.full(len(rows), run.step)
     if run.method.pace is not None:
         h = np.diff(run.t)[rows]
+    elif run.every == 1 and run.ending.short:
+        h[rows == len(run.t) - 2] = run.t[-1] - run.t[-2]
     begin = States(run.t[rows], run.q[rows], run.v[rows], run.p[rows])
     made = _made(run, begin, h)
     if made is None:
@@ -273,7 +275,7 @@ def _judged(run: Trajectory, paths: list[list[States]], h: np.ndarray, *, quick:
         share=float((gap / (np.fmax(turn, typical) + 1e-300))[seen].max(initial=0.0)),
         light=float(light.max()),
         forcing=float(np.median(_lengths(gap) / _lengths(turn))) if quick else 0.0,
-        turned=bool(angle.max() * (run.t[-1] - run.t[0]) > 2 * np.pi * h.min()),
+        turned=bool((angle / h[:, None]).max() * (run.t[-1] - run.t[0]) > 2 * np.pi),
     )
 
 
