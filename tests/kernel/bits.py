@@ -2,6 +2,7 @@
 
 import hashlib
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import sympy as sp
@@ -37,9 +38,21 @@ def general():
     )  # fmt: skip
 
 
+def coupled():
+    n, rng = 7, np.random.default_rng(7)
+    half = rng.integers(-9, 10, (n, n)) / 8
+    q = taut.coordinates(" ".join(f"b{i}" for i in range(n)))
+    stiff = sum((a - b) ** 2 for a, b in pairwise(q)) * 20 + q[0] ** 2
+    return taut.System(q, mass=half @ half.T + np.eye(n), potential=stiff + q[2] ** 4)
+
+
 def runs():
     many = np.round(np.random.default_rng(5).standard_normal(9), 2)
     yield taut.simulate(general(), q0=many, v0=0.3 * np.arange(9), **START)
+    # Its tables are made of the full mass and of an exponential.
+    yield taut.simulate(
+        coupled(), q0=0.1 * np.arange(7), v0=0, duration=1, step=0.1, method="precise-element"
+    )
     curved = taut.System(
         [x, y, z], potential=x**2 + y**4 + z**2 + x * z, constraints=[x + y + z * y - 0.3],
         kinetic=(vx**2 + 2 * vy**2 + vz**2 + vx * vy * sp.cos(x) + vy * vz * sp.sin(y) / 2) / 2,

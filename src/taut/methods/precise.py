@@ -39,6 +39,7 @@ import sympy as sp
 from taut.calls import public
 from taut.errors import InputError
 from taut.methods.base import Method, Step, projected
+from taut.portable import inverse as inverse_of, product
 
 DOUBLINGS = 20
 START = "start"
@@ -230,13 +231,13 @@ def exp_minus_one(a: np.ndarray, h: float) -> np.ndarray:
     """
     n, x = len(a), np.array(h * a, dtype=np.longdouble)
     # As many doublings more as it takes to bring h times the frequency below one.
-    speed = np.sqrt(np.abs(h * h * (a @ a)).sum(axis=0).max(initial=0.0))
+    speed = np.sqrt(np.abs(h * h * product(a, a)).sum(axis=0).max(initial=0.0))
     doublings = DOUBLINGS + max(0, int(np.ceil(np.log2(max(speed, 1.0)))))
     x = x / 2**doublings
     one = np.eye(n)
-    t = x @ (one + x @ (one + x @ (one + x / 4) / 3) / 2)
+    t = product(x, one + product(x, one + product(x, one + x / 4) / 3) / 2)
     for _ in range(doublings):
-        t = 2 * t + t @ t
+        t = 2 * t + product(t, t)
     return np.array(t, dtype=float)
 
 
@@ -255,10 +256,10 @@ def _quadratic(mechanics: Any, parameters: np.ndarray, centre: np.ndarray) -> tu
 
     slope, stiffness = -mechanics.apply("pull", 0.0, parameters, **state), -d("pull", "q")
     if mechanics.form == "lagrangian":
-        inverse = np.linalg.inv(mechanics.mass(centre, zero, momentum, 0.0, parameters))
+        inverse = inverse_of(mechanics.mass(centre, zero, momentum, 0.0, parameters))
         mixed = -d("link", "q")
-        cross = -inverse @ mixed
-        stiffness = stiffness + mixed.T @ inverse @ mixed
+        cross = -product(inverse, mixed)
+        stiffness = stiffness + product(mixed.T, inverse, mixed)
     else:
         inverse, cross = -d("link", "p"), -d("link", "q")
     return slope, (stiffness + stiffness.T) / 2, cross, (inverse + inverse.T) / 2, momentum
