@@ -54,6 +54,15 @@ def test_numbers_are_those_of_the_row():
     assert value.startswith("error")
 
 
+def test_no_figure_is_zero_where_rounding_hides_it():
+    ((_, value, _),) = Resolution(Halved(0.0, 0.05, 0.0, 3)).rows()
+    assert value == "0.05 rad, error below round-off"
+    falls = taut.System([y], mass=[1], potential=y)
+    run = taut.simulate(falls, q0=[1], v0=[1], duration=1, tolerance=1e-9, laws=None)
+    (said,) = (row[1] for row in run.certificate.rows() if row[0] == "tolerance")
+    assert said == "1e-09, the energy's error below round-off"
+
+
 @pytest.mark.parametrize(
     ("found", "word"),
     [

@@ -188,3 +188,10 @@ def test_momenta_have_the_size_that_mechanics_gives_them(masses):
         assert [
             sp.expand(a - w * b) for a, w, b in zip(slopes, weights, law.symmetry.xi, strict=True)
         ] == [0] * 4
+
+
+def test_a_law_that_is_infinite_is_no_number_and_no_warning():
+    """sinh(v/ε) decays under a friction −2 tanh(v/ε), from what is beyond all numbers."""
+    slides = taut.System([x], mass=1, forces=[-2 * sp.tanh(u / 1e-3)])
+    run = taut.simulate(slides, q0=[0], v0=1, duration=1, step=0.01, method="rattle")
+    assert "not a number" in str(run.certificate)

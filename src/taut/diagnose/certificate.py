@@ -274,12 +274,11 @@ class Certificate(Sheet):
                 word = "not known: the motion is not resolved, see below"
                 if self.tolerance_met is not None:
                     word = "met" if self.tolerance_met else "missed"
-                part = (
-                    "energy's error {} of the kinetic energy"
-                    if keeps_energy(run)
-                    else ("path's error {} in pieces made anew")
-                )
-                value += f", the {part.format(f'{error:.1e}')}"
+                amount = f"{error:.1e}" if error > 0.0 else "below round-off"
+                part = "path's error {} in pieces made anew"
+                if keeps_energy(run):
+                    part = "energy's error {}" + " of the kinetic energy" * (error > 0.0)
+                value += f", the {part.format(amount)}"
             rows.append(("tolerance", value, word))
         rows += self.resolution.rows()
         if self.symplecticity is not None and np.isfinite(self.symplecticity):

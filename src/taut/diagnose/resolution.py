@@ -118,7 +118,7 @@ class Resolution:
             return f"the step at t = {s.t:.4g} cannot be made in parts"
         # What turns by more than half a turn in a step may turn by any more in its parts.
         least = "at least " if s.error > UNRESOLVED or s.turn > np.pi else ""
-        error = f"error {s.error:.1g} per step"
+        error = f"error {s.error:.1g} per step" if s.error > 0.0 else "error below round-off"
         some = f" (of {percent(s.looked)} % of the steps)" if s.looked < ALL else ""
         return (f"{least}{s.turn:.2g} rad, {error}" if s.turned else error) + some
 

@@ -199,13 +199,13 @@ def _follow(
     run: Trajectory, name: str, expression, values, size: float, proof="", broken=""
 ) -> Watched:
     values = np.atleast_2d(values)
-    change = values - values[:, :1]
-    worst = int(np.argmax(np.abs(change).max(axis=1)))
-    y = change[worst]
-    blocks = np.array_split(y, min(len(y), BLOCKS))
-    means = np.array([b.mean() for b in blocks])
+    with np.errstate(all="ignore"):  # a law may be infinite, or no number, and is said to be
+        change = values - values[:, :1]
+        worst = int(np.argmax(np.abs(change).max(axis=1)))
+        y = change[worst]
+        means = np.array([b.mean() for b in np.array_split(y, min(len(y), BLOCKS))])
+        band = float(y.max() - y.min())
     duration = float(run.t[-1] - run.t[0])
-    band = float(y.max() - y.min())
     size = max(size, abs(float(values[worst, 0])))
     if band <= 8 * EPS * size:
         band = 0.0
