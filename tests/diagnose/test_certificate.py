@@ -9,7 +9,9 @@ import pytest
 import sympy as sp
 
 import taut
+from taut.diagnose.certificate import certify
 from taut.diagnose.drift import Drift
+from taut.march.loop import BOOKS
 
 x, y = Q = taut.coordinates("x y")
 vx, vy = taut.velocities(Q)
@@ -383,3 +385,39 @@ def test_a_few_steps_that_blow_up(step, wrong):
     hanging = taut.System([x], mass=[1], potential=5e5 * x**2 + 3 * x)
     rest = taut.simulate(hanging, q0=[-3e-6], v0=0, duration=0.017, step=5e-4, laws=None)
     assert "wrong" not in str(rest.certificate)
+
+
+# ---- at rest, wherever the origin is ---------------------------------------------------------
+
+
+def resting(kind):
+    """What rests at the origin, and all its coordinates with it."""
+    if kind in ("rail", "fixed"):
+        m = taut.Mechanism(gravity=(0, 0, -9.81))
+        b = m.body("b", mass=1, inertia=(0.1, 0.1, 0.1), at=(0, 0, 0))
+        if kind == "rail":
+            m.prismatic("rail", m.ground, b, at=(0, 0, 0), axis=(1, 0, 0))
+        else:
+            m.fixed("joint", m.ground, b, at=(0, 0, 0))
+        return taut.simulate(m, duration=4, step=0.01, laws=None)
+    rule = {"bowl": y - x**2, "cross": x * y, "circle": x**2 + (y - 1) ** 2 - 1}[kind]
+    system = taut.System(Q, mass=[1, 1], potential=y, constraints=[rule])
+    start = [1, 0] if kind == "cross" else [0, 0]
+    return taut.simulate(system, q0=start, v0=0, duration=4, step=0.01, laws=None)
+
+
+@pytest.mark.parametrize("kind", ["rail", "fixed", "bowl", "cross", "circle"])
+def test_what_rests_at_the_origin_is_at_rest(kind):
+    run = resting(kind)
+    words = {what: word for what, _, word in run.certificate.rows()}
+    assert words["max |g|"] == "round-off"
+    assert words["energy drift"] == "round-off"
+    assert words["resolution"] == "at rest"
+    assert run.certificate.loose == 0
+
+
+def test_a_violation_as_small_as_a_part_of_what_forces_do_in_a_step_is_seen():
+    """1e-12 of the way that a bead in a bowl would fall in a step, were there no bowl."""
+    run = resting("bowl")
+    run.ending.books[:, BOOKS.index("max_g")] = 1e-12 * 0.01**2
+    assert dict((a, c) for a, _, c in certify(run).rows())["max |g|"] == "not kept"

@@ -21,6 +21,7 @@ from taut.diagnose.symplecticity import SAFETY, Probe
 from taut.diagnose.watched import Watched, held, watched
 from taut.kernel.newton_code import LIMIT
 from taut.march import loop
+from taut.march.kicks import kicks, multipliers
 from taut.march.redundant import owners, told
 from taut.march.trajectory import Trajectory
 from taut.march.tuned import keeps_energy, run_error
@@ -494,15 +495,34 @@ class Certificate(Sheet):
         motion = np.abs(run.v * run.p).sum(axis=-1)
         q, v, p = (x.reshape(-1, run.system.n) for x in (run.q, run.v, run.p))
         rows = np.unique(np.linspace(0, len(q) - 1, SAMPLES).astype(int))
-        pulls = [
-            m.sizes("force", t, run._par, q=q[i], v=v[i], p=p[i])
-            for i, t in zip(rows, np.resize(run.t, len(q))[rows], strict=True)
-        ]
-        work = np.abs(np.array(pulls) * q[rows]).sum(axis=-1)  # of each term: they may balance
-        # A constant is rounded again in every step, but does not walk.
+        times = np.resize(run.t, len(q))
+        pulls = np.array(
+            [m.sizes("force", times[i], run._par, q=q[i], v=v[i], p=p[i]) for i in rows.tolist()]
+        )
+        far, held = self._own_lengths(q, v, p, times, rows[:: max(1, len(rows) // FEW)])
+        work = (pulls * (np.abs(q[rows]) + far)).sum(axis=-1)  # of each term: they may balance
+        # A constant is rounded again in every step, but does not walk, and no more do constraints.
         walk = float(np.nanmax(motion) - np.nanmin(motion)) + float(np.nanmax(work, initial=0.0))
-        still = abs(self.energy0) + float(np.nanmax(motion, initial=0.0))
+        still = abs(self.energy0) + float(np.nanmax(motion, initial=0.0)) + held
         return 8 * EPS * (still + float(np.sqrt(self.steps)) * walk)
+
+    def _own_lengths(self, q, v, p, times, rows: np.ndarray) -> tuple[np.ndarray, float]:
+        """Lengths that forces make in a step, and |λ| times the summands of g: a work, too.
+
+        What is at rest at the origin has its energy from them alone.
+        """
+        run, m = self.run, self.run._mechanics
+        far, held = np.zeros(run.system.n), 0.0
+        for i in rows[np.isfinite(q[rows] + v[rows] + p[rows]).all(axis=1)].tolist():
+            t, member = float(times[i]), i // len(run.t)
+            par = run._par_at(t) if run.batch is None else run._par
+            keep = run._kept_at(t, member)
+            state = q[i], v[i], p[i], t, par
+            far = np.fmax(far, abs(run.step) * kicks(m, *state, keep, run.step))
+            if m.c and not run.system.first_order:
+                sizes = m.apply("size", t, par, q=q[i])
+                held = max(held, float(np.abs(multipliers(m, *state, keep)) @ sizes))
+        return far, held
 
     def _verdict(self, drift: Drift, noise: float = 0.0) -> str:
         """In words; the same rule for every method.

@@ -14,6 +14,9 @@ comes on top (a body whose moments of inertia are 1e−8 of what its joints carr
 eight digits), and so does what a full mass matrix takes from others.  Rows that follow from the
 kept ones, G_drop = B G_keep, are met as well as those are: to |B| times what rounding does to them.
 
+What rests at the origin has no coordinates: the lengths that forces make in a step count as such,
+h² M⁻¹ (Σ |F| + |G|ᵀ |λ|), see `taut.march.kicks`.
+
 A row is judged by the largest coordinate that it depends on, and by the largest velocity, one that
 impulses make included, of all that constraints connect it with: what is zero has been found
 together with others that are not (a bar that hangs at rest and carries a bob that swings).  Of what
@@ -36,6 +39,7 @@ from scipy.sparse.csgraph import connected_components
 
 from taut.kernel.evaluate import Mechanics, Snapshot
 from taut.march.kept import watched
+from taut.march.kicks import kicks, responses
 from taut.march.start import NEIGHBOURS, around_of
 from taut.march.trajectory import Trajectory
 
@@ -142,12 +146,13 @@ def _at(run: Trajectory, member: int, q, v, p, t) -> tuple[_Rows, _Rows]:
     terms, steep = m.apply("size", t, par, q=q), np.asarray(slopes.sum(axis=1)).ravel()
     bent = np.asarray(bends.sum(axis=1)).ravel()
     keep = run._kept_at(float(t), member)
-    removed = _removed(run, slopes, keep, q, v, p, float(t), par)
-    fast, taken = np.abs(v) + removed, slopes @ removed
-    place = np.maximum(_largest(m, q), NEIGHBOURS * _largest(m, around_of(abs(q)[None], m)[0]))
+    pushed = kicks(m, q, v, p, float(t), par, keep, run.step)
+    removed = pushed + _shared(run, q, v, p, float(t), par)
+    fast, taken, far = np.abs(v) + removed, slopes @ removed, np.abs(q) + abs(run.step) * pushed
+    place = np.maximum(_largest(m, far), NEIGHBOURS * _largest(m, around_of(far[None], m)[0]))
     speed = np.maximum(_fastest(m, fast), NEIGHBOURS * _largest(m, around_of(fast[None], m)[0]))
     sizes = [
-        terms + slopes @ abs(q),
+        terms + slopes @ far,
         terms + steep * place,
         slopes @ abs(v) + bends @ abs(q) + taken,
         steep * speed + bent * place + taken,
@@ -179,25 +184,14 @@ def _fastest(mechanics: Mechanics, v: np.ndarray) -> np.ndarray:
     return found[groups[:c]]
 
 
-def _removed(run: Trajectory, slopes, keep, q, v, p, t: float, par) -> np.ndarray:
-    """The velocities M⁻¹|G|ᵀ h|λ| that impulses of a step make, and those that others take part in.
-
-    A full mass matrix makes p of a light coordinate from the velocities of heavy ones.
-    """
+def _shared(run: Trajectory, q, v, p, t: float, par) -> np.ndarray:
+    """The velocities that others take part in: of a full mass matrix, light ones by heavy ones."""
     if run.system.first_order:
         return np.zeros_like(q)
-    multipliers = run._mechanics.accelerations(q, v, p, t, par)[1]
-    if watched(run._mechanics, keep):  # those of least norm are spread over all rows
-        rows, own = run._mechanics.gradients(q, t, par), list(keep)
-        alone = np.linalg.lstsq(rows[own].T, rows.T @ multipliers, rcond=None)[0]
-        multipliers = np.zeros_like(multipliers)
-        multipliers[own] = alone
-    hessian = abs(Snapshot(run._mechanics, q, v, p, t, par).sparse_hessian())
-    diagonal, full = hessian.diagonal(), hessian - sp.diags(hessian.diagonal())
-    if run._mechanics.form == "lagrangian":
-        diagonal = 1.0 / np.where(diagonal > 0.0, diagonal, np.inf)
-        shared = diagonal * (full @ np.abs(v))
-    else:
-        shared = full @ np.abs(p)
-    found = diagonal * (slopes.T @ np.abs(run.step * multipliers)) + shared
+    m = run._mechanics
+    hessian = abs(Snapshot(m, q, v, p, t, par).sparse_hessian())
+    full = hessian - sp.diags(hessian.diagonal())
+    found = full @ np.abs(p)
+    if m.form == "lagrangian":
+        found = responses(m, q, v, p, t, par) * (full @ np.abs(v))
     return np.nan_to_num(found, posinf=0.0)

@@ -48,6 +48,7 @@ from taut.errors import TautError
 from taut.kernel.evaluate import LARGE, Snapshot
 from taut.march.between import parts_between
 from taut.march.dense import States, moved
+from taut.march.kicks import lengths
 from taut.model.symbols import t as time_symbol
 from taut.portable import norm, product
 
@@ -179,10 +180,11 @@ def _of_one(run: Trajectory, whole: Trajectory) -> Halved | None:
     made = _made(run, begin, h)
     if made is None:
         return None
+    sizes = _lengths_of(run, begin, h)
     quick = changing is not None and np.mean(changing[changing >= 0.0] > WIDE) > OFTEN
     paths, kept = made
-    found = _judged(whole, paths, h[kept], quick=bool(quick))
-    astray = np.flatnonzero(_astray(run, paths, h[kept], rows[kept]))
+    found = _judged(whole, paths, h[kept], sizes[kept], quick=bool(quick))
+    astray = np.flatnonzero(_astray(run, paths, h[kept], sizes[kept], rows[kept]))
     if not len(astray):
         return found
     return replace(found, astray=True, t=float(run.t[rows[kept][astray[0]]]))
@@ -235,7 +237,20 @@ def _joined(states: list[States]) -> States:
     return States(*(np.concatenate([getattr(s, x) for s in states]) for x in "tqvp"))
 
 
-def _judged(run: Trajectory, paths: list[list[States]], h: np.ndarray, *, quick: bool) -> Halved:
+def _lengths_of(run: Trajectory, begin: States, h: np.ndarray) -> np.ndarray:
+    """What rounding compares coordinates with in each step: themselves, and what steps make."""
+    states = zip(begin.q, begin.v, begin.p, begin.t.tolist(), h.tolist(), strict=True)
+    with np.errstate(all="ignore"):  # a run that blows up
+        own = np.array([
+            lengths(run._mechanics, q, v, p, t, run._par_at(t), run._kept_at(t, 0), size)
+            for q, v, p, t, size in states
+        ])  # fmt: skip
+    return np.abs(begin.q) + own
+
+
+def _judged(
+    run: Trajectory, paths: list[list[States]], h: np.ndarray, sizes: np.ndarray, *, quick: bool
+) -> Halved:
     """The worst of these steps."""
     flow, begin, finest = run.system.first_order, paths[0][0], paths[-1]
     norm, name = norm_of(run), "q" if flow else "v"
@@ -248,7 +263,7 @@ def _judged(run: Trajectory, paths: list[list[States]], h: np.ndarray, *, quick:
         gaps = [norm(getattr(path[-1], name) - whole) for path in paths[1:]]
         fast = [norm(getattr(x, name) - mean) for x in finest]
         turn = sum(norm(getattr(b, name) - getattr(a, name)) for a, b in pairwise(finest))
-        noise = norm(np.abs(begin.q)) if flow else norm(np.abs(begin.q) / h[:, None] + abs(begin.v))
+        noise = norm(sizes) if flow else norm(sizes / h[:, None] + np.abs(begin.v))
         gap = np.maximum(np.max(gaps, axis=0) - NOISE * noise, 0.0)
         gap[~np.isfinite(gap)] = np.inf
         scale = own = np.fmax(np.fmax.reduce(fast), usual)
@@ -261,9 +276,10 @@ def _judged(run: Trajectory, paths: list[list[States]], h: np.ndarray, *, quick:
         light = np.nan_to_num(np.where(gap > 0.0, gap / own, 0.0))
         turn = np.nan_to_num(turn)
         angle = np.where(turn > 0.0, turn / scale, 0.0)
-        moving = float(np.fmax.reduce([np.abs(x.q - begin.q).ravel() for x in finest]).max())
-    spread = float(np.abs(run.q[np.isfinite(run.q).all(axis=1)] - run.q[0]).max())
-    if not flow and max(moving, spread) <= REST * np.abs(begin.q).max():
+        moving = np.fmax.reduce([np.abs(x.q - begin.q).max(axis=0) for x in finest])
+    spread = np.abs(run.q[np.isfinite(run.q).all(axis=1)] - run.q[0]).max(axis=0)
+    least = REST * np.fmax(np.abs(begin.q).max(), sizes.max(axis=0))
+    if not flow and np.all(np.fmax(moving, spread) <= least):
         return Halved(0.0, 0.0, float(begin.t[0]), len(h), still=True)
     typical = np.sqrt(np.square(turn).mean(axis=0))
     worst, seen = int(np.argmax(error.max(axis=1))), error > SEEN
@@ -279,7 +295,9 @@ def _judged(run: Trajectory, paths: list[list[States]], h: np.ndarray, *, quick:
     )
 
 
-def _astray(run: Trajectory, paths: list[list[States]], h: np.ndarray, rows) -> np.ndarray:
+def _astray(
+    run: Trajectory, paths: list[list[States]], h: np.ndarray, sizes: np.ndarray, rows
+) -> np.ndarray:
     """Which whole steps end elsewhere than the run's own, in any of the masses."""
     if run.every > 1:
         return np.zeros(len(rows), dtype=bool)
@@ -287,7 +305,7 @@ def _astray(run: Trajectory, paths: list[list[States]], h: np.ndarray, rows) -> 
     with np.errstate(all="ignore"):
         ways = np.fmax(norm(again - begin), norm(end - begin))
         fastest = np.fmax(norm(run.v).max(initial=0.0), ways.max(axis=1) / abs(h))
-        least = LEFT * fastest * abs(h) + NOISE * norm(np.abs(begin)).T
+        least = LEFT * fastest * abs(h) + NOISE * norm(sizes).T
         return np.any(np.fmax(LOST * ways.T, least) < norm(end - again).T, axis=0)
 
 
