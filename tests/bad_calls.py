@@ -241,6 +241,16 @@ PICTURED = ("of", "when", "fps", "speed", "seconds", "span", "title", "shapes", 
 ENDS = (".html", ".zarr", ".toml", ".urdf", ".png", ".gif")
 
 
+def fails(*_: Any, **__: Any) -> Any:
+    """What a class of somebody's own may do wherever it is asked for something."""
+    raise RuntimeError("not yet")
+
+
+def failing(*names: str) -> Any:
+    """Something that fails when it is looked at in these ways."""
+    return type("Failing", (), dict.fromkeys(names, fails))()
+
+
 def pool() -> dict[str, Any]:
     """Bad values by name; of a function what it returns, so that each call has its own."""
     loop: list[Any] = []
@@ -269,6 +279,8 @@ def pool() -> dict[str, Any]:
         "slice": slice(None), "NotImplemented": NotImplemented, "lone surrogate": "\ud800",
         "pairs": ((1, 2), (3, 4)), "['a', 'b']": ["a", "b"], "[None]": [None], "[1, 'a']": [1, "a"],
         "['x', 'y', 'z']": ["x", "y", "z"], "masked": masked, "code": "__import__('os').abort()",
+        "array": failing("__array__"), "float": failing("__float__", "__index__"),
+        "iter": failing("__iter__"), "silent": failing("__repr__", "__str__"),
         "'x:2000000'": "x:2000000", "'1/0'": "1/0", "'((('": "(" * 300, "'lambda: 1'": "lambda: 1",
     }  # fmt: skip
     heads = (

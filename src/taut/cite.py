@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from taut._version import __version__
 from taut.calls import public
-from taut.errors import InputError, UnknownName
+from taut.errors import InputError, UnknownName, brief
 from taut.text import marked
 
 FILE = Path(__file__).with_name("references.bib")
@@ -254,7 +254,7 @@ def _unreadable(text: str) -> InputError:
 
 def _reference(text: str) -> Reference:
     if not isinstance(text, str):
-        raise InputError("a reference is no text", expected="a key or BibTeX", received=repr(text))
+        raise InputError("a reference is no text", expected="a key or BibTeX", received=brief(text))
     if text.lstrip().startswith("@"):
         own = entries(text)
         if len(own) != 1:

@@ -18,7 +18,7 @@ from signal import SIGINT
 from typing import TYPE_CHECKING, Any
 
 from taut._version import __version__
-from taut.errors import FileError, InputError, TautError, place
+from taut.errors import FileError, InputError, TautError, brief, place
 from taut.text import aligned
 
 if TYPE_CHECKING:
@@ -506,7 +506,7 @@ def _value(text: str) -> tuple[str, float]:
         return name.strip(), float(value if equals else "nothing")
     except ValueError:
         raise InputError(
-            "--set does not read as a value", expected="--set NAME=NUMBER", received=repr(text)
+            "--set does not read as a value", expected="--set NAME=NUMBER", received=brief(text)
         ) from None
 
 

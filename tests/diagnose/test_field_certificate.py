@@ -203,7 +203,7 @@ def test_a_drift_within_round_off_is_none(calm):
         band = size * noise
         drift = Drift(0.5 * band, 0.1 * band, duration=1.0, band=band, turns=9)
         made = replace(facts, energy=drift, steps=10_000)
-        assert made._verdict() == word
+        assert made.energy_verdict == word
 
 
 def test_words_for_what_is_not_as_it_should_be(calm):

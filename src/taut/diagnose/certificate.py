@@ -155,7 +155,7 @@ class Certificate(Sheet):
     @property
     def drifts(self) -> bool:
         """Whether the energy drifts, as far as the run can tell."""
-        return self.run.system.conservative and self._energy_verdict() == "drifts"
+        return self.run.system.conservative and self.energy_verdict == "drifts"
 
     @cached_property
     def symplectic(self) -> bool | None:
@@ -400,7 +400,7 @@ class Certificate(Sheet):
                 "",
             )
             mean = " in the mean" if self.run.batch else ""
-            return [start, ("energy drift", amount + mean, self._energy_verdict())]
+            return [start, ("energy drift", amount + mean, self.energy_verdict)]
         work = f"{self.work:.6g} (in and out {self.gross_work:.3g})"
         return [
             ("energy, work done", f"{self.energy0:.8g}, {work}{self._whose(self.worst)}", ""),
@@ -445,7 +445,9 @@ class Certificate(Sheet):
         lost = w.largest_change > LOST * max(abs(w.first), SMALL_LAW * w.size)
         return "not kept" if lost and verdict.startswith(("no drift", "none seen")) else verdict
 
-    def _energy_verdict(self) -> str:
+    @property
+    def energy_verdict(self) -> str:
+        """What is said of the energy's drift."""
         verdict = self._verdict(self.energy, self._energy_noise)
         if verdict.startswith(("no drift", "none seen")) or not verdict:
             share = self._lost

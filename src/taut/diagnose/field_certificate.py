@@ -87,9 +87,11 @@ class FieldCertificate(Sheet):
     @cached_property
     def drifts(self) -> bool:
         """Whether the energy drifts, as far as the run can tell."""
-        return not self.gross_work and self._verdict() == "drifts"
+        return not self.gross_work and self.energy_verdict == "drifts"
 
-    def _verdict(self) -> str:
+    @property
+    def energy_verdict(self) -> str:
+        """What is said of the energy's drift."""
         e = self.energy
         if np.isinf(e.half_width):
             return ""
@@ -227,7 +229,7 @@ class FieldCertificate(Sheet):
             amount = "too few steps to tell"
         if not self.gross_work:
             start = ("energy", f"{self.energy0:.8g}, band {e.band:.1e}", "")
-            return [start, ("energy drift", amount, self._verdict())]
+            return [start, ("energy drift", amount, self.energy_verdict)]
         work = f"{self.work:.6g} (in and out {self.gross_work:.3g})"
         first = self.energy0 if abs(self.energy0) > EPS**2 * self.gross_work else 0.0
         return [

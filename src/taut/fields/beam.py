@@ -18,7 +18,7 @@ import numpy as np
 import sympy as sp
 
 from taut.calls import public
-from taut.errors import InputError, flag, listed, number, whole
+from taut.errors import InputError, brief, flag, listed, number, whole
 from taut.fields.ends import direction, end_of, functions_of_time, real_array, triple
 from taut.fields.loads import Body, Load, s
 from taut.fields.matrices import check_positive_definite, full
@@ -103,12 +103,14 @@ class Beam:
                 "the damping of a beam is negative", expected="a time ≥ 0", received=self.damping
             )
         if not isinstance(cells, str) or cells not in CELLS:
-            raise InputError("cells are unknown", expected=" or ".join(CELLS), received=repr(cells))
+            raise InputError(
+                "cells are unknown", expected=" or ".join(CELLS), received=brief(cells)
+            )
         self.cells = cells
         expected = 'two of them, as in ends=("clamped", "free")'
         both = listed("the ends", None if isinstance(ends, dict) else ends, expected)
         if len(both) != 2:
-            raise InputError("the ends cannot be read", expected=expected, received=repr(ends))
+            raise InputError("the ends cannot be read", expected=expected, received=brief(ends))
         self.ends = (end_of(both[0]), end_of(both[1]))
         material = _material(density, young, poisson, shear_modulus)
         self.section, self.material = section, material
@@ -218,7 +220,7 @@ class Beam:
                 raise InputError(
                     f"there is no section at s = {place:g}",
                     expected="a taut.Section such as taut.Circle(0.01)",
-                    received=repr(found),
+                    received=brief(found),
                 )
             return found
 
@@ -247,7 +249,7 @@ class Beam:
             raise InputError(
                 f"the {what} of a beam cannot be read",
                 expected=f"shape (6,), (6, 6) or ({many}, 6, 6), or a function of s",
-                received=repr(given)[:80],
+                received=brief(given),
             ) from error
         if found.shape == (6, 6):
             found = np.broadcast_to(found, (many, 6, 6)).copy()
@@ -281,14 +283,14 @@ class Beam:
             raise InputError(
                 "the curvature cannot be read",
                 expected="3 numbers or expressions of s, or a function of s",
-                received=repr(given)[:80],
+                received=brief(given),
             )
         read = [words.read(x, "the curvature") for x in entries]
         if any(x.has(t) for x in read):
             raise InputError(
                 "the curvature depends on time",
                 expected="numbers or expressions of s",
-                received=repr(given)[:80],
+                received=brief(given),
             )
         functions = [sp.lambdify(s, x, "numpy") for x in read]
         with np.errstate(all="ignore"):  # what is not finite is said below
@@ -298,7 +300,7 @@ class Beam:
             raise InputError(
                 f"the curvature is not finite at s = {place:g}",
                 expected="numbers at the middles of all edges",
-                received=repr(given)[:80],
+                received=brief(given),
             )
         return tuple(read), bend
 
@@ -328,7 +330,7 @@ class Beam:
                 raise InputError(
                     "there is no such place on a beam",
                     expected='"root", "tip", "all" or a number s',
-                    received=repr(at),
+                    received=brief(at),
                 )
             return [(0 if at == "root" else self.nodes - 1, 1.0)]
         place = number("a place on a beam", at)
@@ -403,13 +405,13 @@ class Beam:
             raise InputError(
                 "the inertia of a body cannot be read",
                 expected="3 moments, or a symmetric 3 × 3 matrix",
-                received=repr(inertia),
+                received=brief(inertia),
             )
         if negative_along((rotary + rotary.T) / 2) is not None:
             raise InputError(
                 "the inertia of a body is negative",
                 expected="moments ≥ 0",
-                received=repr(inertia),
+                received=brief(inertia),
             )
         arm = triple("the offset of a body", offset)
         across = SO3.hat(arm)
@@ -445,7 +447,7 @@ def _count(nodes: Any) -> int:
         nodes = int(nodes)
     if not isinstance(nodes, int | np.integer) or isinstance(nodes, bool) or nodes < 2:
         raise InputError(
-            "a beam needs nodes", expected="a whole number, 2 or more", received=repr(nodes)
+            "a beam needs nodes", expected="a whole number, 2 or more", received=brief(nodes)
         )
     return whole("the number of nodes", nodes, 2, MOST_NODES)
 
@@ -495,8 +497,8 @@ def _array(what: str, given: Any, expected: str) -> np.ndarray:
         found = real_array(given)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"{what} cannot be read", expected=expected, received=repr(given)[:80]
+            f"{what} cannot be read", expected=expected, received=brief(given)
         ) from error
     if not np.all(np.isfinite(found)):
-        raise InputError(f"{what} is not finite", expected=expected, received=repr(given)[:80])
+        raise InputError(f"{what} is not finite", expected=expected, received=brief(given))
     return found

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from taut.calls import public
-from taut.errors import InputError, listed
+from taut.errors import InputError, brief, listed
 from taut.fields.beam import Beam
 from taut.fields.mesh import Mesh, mesh_of
 from taut.fields.shown import beams_html
@@ -38,7 +38,7 @@ class Beams:
         for beam in self.beams:
             if not isinstance(beam, Beam):
                 raise InputError(
-                    "that is no beam", expected="taut.Beam objects", received=repr(beam)
+                    "that is no beam", expected="taut.Beam objects", received=brief(beam)
                 )
         if len({id(beam) for beam in self.beams}) < len(self.beams):
             raise InputError(
@@ -64,13 +64,13 @@ class Beams:
             raise InputError(
                 "a joint cannot be read",
                 expected='((0, "tip"), (1, "root")): numbers of beams and their ends',
-                received=repr(given),
+                received=brief(given),
             ) from error
         if first == second:
             raise InputError(
                 "an end is joined to itself",
                 expected='two ends, as in ((0, "tip"), (1, "root"))',
-                received=repr(given),
+                received=brief(given),
             )
         return first, second
 
@@ -80,7 +80,7 @@ class Beams:
             raise InputError(
                 "beams are joined at their ends",
                 expected='"root" or "tip"',
-                received=repr(place),
+                received=brief(place),
                 remedy="make two beams of one that is joined in between",
             )
         return node

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from taut.errors import InputError
+from taut.errors import InputError, brief
 from taut.fields.ends import real_array
 from taut.lie import se2, se3, so3
 
@@ -235,7 +235,7 @@ def _shaped(what: str, given: Any, shape: tuple[int, ...]) -> np.ndarray:
         found = real_array(given)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"the {what} cannot be read", expected=f"shape {shape}", received=repr(given)[:80]
+            f"the {what} cannot be read", expected=f"shape {shape}", received=brief(given)
         ) from error
     if found.shape == shape[1:]:
         found = np.broadcast_to(found, shape).copy()

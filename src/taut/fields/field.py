@@ -21,13 +21,13 @@ import numpy as np
 import sympy as sp
 
 from taut.calls import public
-from taut.errors import InputError, ModelError, listed, number, whole
+from taut.errors import InputError, ModelError, brief, listed, number, whole
 from taut.fields.bracket import DiscreteBracket
 from taut.fields.loads import s
 from taut.fields.mesh import MOST_NODES
 from taut.fields.section import positive
 from taut.lie import Algebra
-from taut.model.latex import block, brief, latex
+from taut.model.latex import block, excerpt, latex
 from taut.model.symbols import Vocabulary, name_of, t
 
 ENDS = ("free", "clamped")
@@ -88,7 +88,7 @@ class Field:
             raise InputError(
                 "a field needs a Lie algebra",
                 expected="taut.lie.so3, se2, se3, abelian(n), or taut.lie.algebra(…)",
-                received=repr(algebra),
+                received=brief(algebra),
             )
         self.algebra, self.size = algebra, algebra.dimension
         strain, momentum = _listed("strain", strain), _listed("momentum", momentum)
@@ -104,7 +104,7 @@ class Field:
             raise InputError(
                 "the parameters cannot be read",
                 expected="names, symbols, or a mapping to values",
-                received=repr(parameters)[:80],
+                received=brief(parameters),
             )
         given = (
             parameters.split()
@@ -125,12 +125,12 @@ class Field:
         self.kinetic, self.potential, self.mixing = self._split()
         self.length = positive("the length of a field", length)
         if not isinstance(nodes, int | np.integer) or isinstance(nodes, bool) or nodes < 2:
-            raise InputError("a field needs nodes", expected="2 or more", received=repr(nodes))
+            raise InputError("a field needs nodes", expected="2 or more", received=brief(nodes))
         self.nodes = whole("the number of nodes", nodes, 2, MOST_NODES)
         self.periodic = isinstance(ends, str) and ends == "periodic"
         self.ends = ("free", "free") if self.periodic else self._ends(ends)
         if not isinstance(cells, str) or cells not in ("half", "full"):
-            raise InputError("cells are unknown", expected="half or full", received=repr(cells))
+            raise InputError("cells are unknown", expected="half or full", received=brief(cells))
         if cells == "full" and self.mixed and not self.periodic:
             raise InputError(
                 "densities that mix strains and momenta have half cells at their ends",
@@ -157,13 +157,13 @@ class Field:
         expected = 'two of "free" and "clamped", or "periodic"'
         both = listed("the ends", given, expected)
         if len(both) != 2:
-            raise InputError("the ends cannot be read", expected=expected, received=repr(given))
+            raise InputError("the ends cannot be read", expected=expected, received=brief(given))
         for end in both:
             if not isinstance(end, str) or end not in ENDS:
                 raise InputError(
                     "an end cannot be read",
                     expected='"free" or "clamped"; "periodic" for both',
-                    received=repr(end),
+                    received=brief(end),
                 )
         return tuple(given)
 
@@ -196,7 +196,7 @@ class Field:
             raise InputError(
                 "the reference strain depends on time",
                 expected="numbers or expressions of s",
-                received=repr(given)[:80],
+                received=brief(given),
             )
         others = set().union(*(x.free_symbols for x in read)) - {self.place}
         if others:
@@ -215,7 +215,7 @@ class Field:
             raise InputError(
                 f"the reference strain is not finite at s = {place:g}",
                 expected="numbers at the middles of all edges",
-                received=repr(given)[:80],
+                received=brief(given),
             )
         return found
 
@@ -253,7 +253,7 @@ class Field:
             raise InputError(
                 "the parameters cannot be read",
                 expected="a mapping of names to values",
-                received=repr(given)[:80],
+                received=brief(given),
             )
         for name, value in (given or {}).items():
             if str(name) not in known:
@@ -316,9 +316,9 @@ class Field:
     def _repr_latex_(self) -> str:
         ends = "periodic" if self.periodic else f"ends {self.ends[0]} and {self.ends[1]}"
         words = f"Field on {self.algebra.name}, length {self.length:g}, {self.nodes} nodes, {ends}"
-        rows = [("h", brief(self.density))]
+        rows = [("h", excerpt(self.density))]
         if self.size <= WRITTEN:
-            rows += [(latex(e.lhs), brief(e.rhs)) for e in self.equations()]
+            rows += [(latex(e.lhs), excerpt(e.rhs)) for e in self.equations()]
         return block(rows, words)
 
     def __repr__(self) -> str:

@@ -91,7 +91,10 @@ class Section(ABC):
             word("shear factor", self.shear, (COWPER,))
             k = self._cowper(number("Poisson's ratio", poisson))
             return k, k
-        given = np.ravel(np.asarray(self.shear, dtype=object))
+        try:
+            given = np.ravel(np.asarray(self.shear, dtype=object))
+        except Exception:  # things of somebody's own raise what they like
+            given = np.zeros(0)
         if len(given) not in (1, 2):
             raise InputError(
                 "the shear factors cannot be read",

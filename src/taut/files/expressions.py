@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import sympy as sp
 
-from taut.errors import FileError, UnknownName
+from taut.errors import FileError, UnknownName, brief
 from taut.files.bounds import FUNCTIONS, Gate, Refused
 
 LONGEST = 20_000  # characters of a text
@@ -101,7 +101,7 @@ class _Reader:
         self._gate, self._depth = gate, 0
         gate.begin()
         if not isinstance(text, str) or len(text) > LONGEST:
-            received = f"{len(text)} characters" if isinstance(text, str) else repr(text)[:40]
+            received = f"{len(text)} characters" if isinstance(text, str) else brief(text, 40)
             self._fail(1, f"a text of at most {LONGEST} characters", received)
         self._tokens = self._split(text)
         self._next = next(self._tokens)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import sympy as sp
 
-from taut.errors import FileError
+from taut.errors import FileError, brief
 from taut.files import toml
 from taut.files.desk import Desk
 from taut.files.source import Node
@@ -307,6 +307,6 @@ def unwritten(given: Any, expected: str) -> FileError:
     return FileError(
         "a Python function cannot be written",
         expected=expected,
-        received=repr(given)[:80],
+        received=brief(given),
         remedy="write it as a SymPy expression",
     )

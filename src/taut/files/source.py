@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
-from taut.errors import FileError, TautError, UnknownName, place
+from taut.errors import FileError, TautError, UnknownName, brief, place
 from taut.files import lines
 from taut.files.lines import LineError, Ruler
 from taut.text import shortened
@@ -205,7 +205,7 @@ def shown(data: Any) -> str:
     """A value, for messages."""
     if type(data) in (dict, list):
         return f"{WORDS[type(data)]} of {len(data)}" if len(data) > 6 else str(data)[:80]
-    return repr(data)[:80] if isinstance(data, str) else str(data).lower()[:80]
+    return brief(data) if isinstance(data, str) else str(data).lower()[:80]
 
 
 def read(path: str | Path) -> Source:

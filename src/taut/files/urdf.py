@@ -132,7 +132,7 @@ class _Robot:
         name, what = joint.name, f"joint {joint.name!r}"
         if joint.type not in COUNTS:
             self._refuse("joint", name, f"{what} has a type that is not known",
-                         expected=" or ".join(COUNTS), received=repr(joint.type))  # fmt: skip
+                         expected=" or ".join(COUNTS), received=brief(joint.type))  # fmt: skip
         for link in (joint.parent, joint.child):
             if link not in self.links:
                 self._refuse("joint", name, f"{what} holds the link {link!r}, which is not there")
@@ -223,7 +223,7 @@ class _Robot:
 
     def mechanism(self, gravity: Any, base: str, positions: Any, velocities: Any) -> Mechanism:
         if base not in ("fixed", "free"):
-            raise InputError('base is "fixed" or "free"', received=repr(base))
+            raise InputError('base is "fixed" or "free"', received=brief(base))
         moving = [x.name for x in self.joints.values() if x.type != "fixed"]
         moving += [self.root] if base == "free" else []
         at = self._followed(known(positions, moving, "positions"), offset=True)

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from taut.errors import InputError, UnknownName
+from taut.errors import InputError, UnknownName, brief
 from taut.lie import SO3
 from taut.model.mechanism.joints import triad
 from taut.model.mechanism.parts import direction
@@ -174,7 +174,7 @@ def _numbers(what: str, given: Any, many: int, rest: list[float]) -> np.ndarray:
         raise InputError(
             f"{what} cannot be used",
             expected=f"{many} finite number{'s' * (many != 1)}" if many else "a joint that moves",
-            received=repr(given)[:80],
+            received=brief(given),
         )
     return found
 
@@ -187,7 +187,7 @@ def known(given: Mapping[str, Any] | None, names: Any, what: str) -> dict[str, A
         raise InputError(
             f"{what} cannot be read",
             expected='a mapping such as {"elbow": 0.5}',
-            received=repr(given)[:80],
+            received=brief(given),
         )
     for name in given:
         if name not in names:

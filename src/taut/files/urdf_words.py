@@ -11,7 +11,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from taut.errors import FileError
+from taut.errors import FileError, brief
 from taut.files.xml import BY_XACRO, XACRO, refuse
 
 TEXT, NUMBER, SCALE = "text", 1, "scale"
@@ -177,7 +177,7 @@ class Reader:
             many = {NUMBER: "a finite number", SCALE: "1 or 3 finite numbers"}
             self._refuse(
                 element, f"{name} of the <{element.tag}> of {owner} cannot be read",
-                expected=many.get(kind, f"{kind} finite numbers"), received=repr(text)[:80],
+                expected=many.get(kind, f"{kind} finite numbers"), received=brief(text),
                 remedy=BY_XACRO if "${" in text else None,
             )  # fmt: skip
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from taut.errors import FileError
+from taut.errors import FileError, brief
 from taut.fields.beam import Beam
 from taut.fields.beams import Beams
 from taut.files import beams, toml
@@ -52,7 +52,7 @@ def text_of(model: Model) -> str:
         raise FileError(
             "several beams cannot be written",
             expected="one taut.Beam, or beams that are parts of a taut.Mechanism",
-            received=repr(held),
+            received=brief(held),
             remedy="m.beam(…) for each of them, and m.fixed(…) where they meet",
         )
     title = model.title or model.name

@@ -31,7 +31,7 @@ import numpy as np
 import sympy as sp
 
 from taut.calls import public
-from taut.errors import InputError, flag, listed
+from taut.errors import InputError, brief, flag, listed
 from taut.laws.check import (
     NORMAL_FORM,
     _proved,
@@ -58,7 +58,7 @@ from taut.laws.search import Search
 from taut.laws.spelling import in_given_symbols, in_own_symbols
 from taut.laws.symmetries import LieSymmetry, Symmetries
 from taut.model import Flow, Mechanism, System, t
-from taut.model.latex import block, brief
+from taut.model.latex import block, excerpt
 from taut.text import tex
 
 HEAD = ("symmetry", "μ", "I_H", "what it is")
@@ -101,7 +101,7 @@ class HojmanLaw:
     def row_latex(self) -> tuple[str, ...]:
         """For a table in LaTeX."""
         field = self.symmetry.row_latex()
-        return (*field, brief(self.mu), brief(self.expression), tex(self.label))
+        return (*field, excerpt(self.mu), excerpt(self.expression), tex(self.label))
 
     def _repr_latex_(self) -> str:
         field, mu, law, label = self.row_latex()
@@ -362,7 +362,7 @@ def _given(model: System | Flow, laws: Any) -> Laws:
 def _proposed(model: System | Flow, proposed: Any, laws: Laws | None) -> HojmanLaw:
     if not isinstance(proposed, list | tuple) or len(proposed) != 3:
         raise InputError(
-            "this is no proposal", expected="(mu, xi0, xi)", received=repr(proposed)[:120]
+            "this is no proposal", expected="(mu, xi0, xi)", received=brief(proposed, 120)
         )
     mu = read(model, proposed[0])
     d, first = Dynamics(model), None

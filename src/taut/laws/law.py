@@ -10,7 +10,7 @@ from typing import Any
 import sympy as sp
 
 from taut.calls import public
-from taut.model.latex import array, block, brief, formula, latex, listed
+from taut.model.latex import array, block, excerpt, formula, latex, listed
 from taut.text import aligned, counted, tex
 
 WIDTH = 100  # of a line
@@ -98,10 +98,13 @@ class Law:
         }
 
     def _repr_latex_(self) -> str:
-        rows = [(brief(self.expression), tex("const"))]
+        rows = [(excerpt(self.expression), tex("const"))]
         if self.symmetry is not None:
             s = self.symmetry
-            rows += [(r"\xi_0,\ \xi", f"{brief(s.xi0)},\\ {listed(s.xi)}"), ("G", brief(s.gauge))]
+            rows += [
+                (r"\xi_0,\ \xi", f"{excerpt(s.xi0)},\\ {listed(s.xi)}"),
+                ("G", excerpt(s.gauge)),
+            ]
         return block(rows, self.kind + (f", {self.condition}" if self.condition else ""))
 
     def __str__(self) -> str:
@@ -182,7 +185,7 @@ class Laws(list):
 
     def _repr_latex_(self) -> str:
         rows = [
-            (tex(x.kind), f"I_{{{i}}} = {brief(x.expression)}", tex(x.condition))
+            (tex(x.kind), f"I_{{{i}}} = {excerpt(x.expression)}", tex(x.condition))
             for i, x in enumerate(self[:SHOWN], 1)
         ]
         rest = [f"and {len(self) - SHOWN} more"] if len(self) > SHOWN else []

@@ -23,7 +23,7 @@ from typing import Any, overload
 import sympy as sp
 
 from taut.calls import public
-from taut.errors import InputError
+from taut.errors import InputError, brief
 from taut.laws.action import Action, Still
 from taut.laws.check import (
     NORMAL_FORM,
@@ -221,7 +221,7 @@ def _inverse(system: System, law: Any) -> NoetherSymmetry:
         raise InputError(
             "the symmetry of this law was not found",
             expected="a system without forces, with few coordinates",
-            received=repr(system),
+            received=brief(system),
         )
     q = tuple(system.coordinates)
     return NoetherSymmetry(q, s.xi0, s.xi, s.gauge, found, found.verified, found.condition)

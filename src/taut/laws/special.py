@@ -20,7 +20,7 @@ import numpy as np
 import sympy as sp
 
 from taut.calls import public
-from taut.errors import InputError, ModelError, UnknownName, listed
+from taut.errors import InputError, ModelError, UnknownName, brief, listed
 from taut.laws.check import model_of
 from taut.laws.decay import decaying
 from taut.laws.find import Finder, Found, several, whole
@@ -298,6 +298,6 @@ def _number(name: str, x: Any) -> sp.Rational:
         found = sp.Rational(str(x))
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"a value of {name} is not a fraction", expected="3, '1/3', 0.25", received=repr(x)[:80]
+            f"a value of {name} is not a fraction", expected="3, '1/3', 0.25", received=brief(x)
         ) from error
     return found

@@ -10,10 +10,10 @@ from typing import Any
 import sympy as sp
 
 from taut.calls import public
-from taut.errors import InputError
+from taut.errors import InputError, brief
 from taut.laws.law import SHOWN, WIDTH, Law
 from taut.model import t
-from taut.model.latex import array, block, brief, formula, latex
+from taut.model.latex import array, block, excerpt, formula, latex
 from taut.text import aligned, tex
 
 
@@ -58,7 +58,7 @@ class NoetherSymmetry:
     def row_latex(self) -> tuple[str, ...]:
         """For a table in LaTeX."""
         field = operator_latex((t, *self.coordinates), (self.xi0, *self.xi))
-        return (tex(self.law.kind), field, brief(self.gauge), brief(self.law.expression))
+        return (tex(self.law.kind), field, excerpt(self.gauge), excerpt(self.law.expression))
 
     def _repr_latex_(self) -> str:
         _, field, gauge, law = self.row_latex()
@@ -189,7 +189,7 @@ def operator_latex(symbols: Sequence[sp.Symbol], parts: Sequence[sp.Expr]) -> st
         if e != 0:
             factor = {1: "", -1: "-"}.get(e)
             if factor is None:
-                factor = rf"\left({brief(e)}\right)" if e.is_Add else brief(e)
+                factor = rf"\left({excerpt(e)}\right)" if e.is_Add else excerpt(e)
             words.append(rf"{factor}\,\partial_{{{latex(symbol)}}}")
     return " + ".join(words).replace("+ -", "- ") or "0"
 
@@ -201,7 +201,7 @@ def parted(given: Any, count: int, more: int) -> list[Any]:
         raise InputError(
             "this is no symmetry",
             expected="(xi0, xi)" if not more else "(xi0, xi, G)",
-            received=repr(tuple(given))[:120],
+            received=brief(tuple(given), 120),
         )
     xi = given[1]
     single = not isinstance(xi, list | tuple | sp.MatrixBase)

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from taut.calls import public
-from taut.errors import InputError
+from taut.errors import InputError, brief
 from taut.lie.arrays import real
 from taut.lie.rotations import SO3
 from taut.portable import product
@@ -98,7 +98,7 @@ def numbers(axes: Any) -> tuple[int, int, int]:
         raise InputError(
             "these are no axes of three rotations",
             expected='three of x, y and z, no two neighbours the same, such as "zxz" or "zyx"',
-            received=repr(axes)[:40],
+            received=brief(axes, 40),
         )
     first, second, third = (LETTERS.index(letter) for letter in axes)
     return first, second, third

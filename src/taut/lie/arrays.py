@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from taut.errors import InputError
+from taut.errors import InputError, brief
 from taut.portable import product
 
 # Fifth powers of angles occur in closed forms; they stay below the largest float.
@@ -23,7 +23,7 @@ def real(what: str, value: Any, tail: tuple[int, ...]) -> np.ndarray:
         array = np.asarray(array, dtype=float)
     except Exception as error:  # foreign types raise what they like
         raise InputError(
-            f"{what} cannot be read", expected=expected, received=repr(value)[:80]
+            f"{what} cannot be read", expected=expected, received=brief(value)
         ) from error
     if array.shape[array.ndim - min(len(tail), array.ndim) :] != tail:
         raise InputError(

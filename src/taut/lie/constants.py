@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from taut.errors import InputError, UnknownName
+from taut.errors import InputError, UnknownName, brief
 
 ROUND_OFF = 64 * 2.0**-52  # by which floats may break an identity, relative to the largest
 
@@ -41,7 +41,7 @@ def exact(value: Any, place: object) -> Number:
         raise InputError(
             f"the structure constant {place} is not a finite number",
             expected="whole numbers, fractions, SymPy's rationals or floats",
-            received=repr(value)[:80],
+            received=brief(value),
         ) from error
     return int(found) if found == int(found) else found
 
@@ -112,15 +112,13 @@ def from_mapping(brackets: Mapping[Any, Any], labels: Sequence[str]) -> tuple[in
 def _pair(key: Any) -> tuple[Any, Any]:
     if isinstance(key, tuple) and len(key) == 2:
         return key
-    raise InputError("a bracket has two elements", expected="(i, j)", received=repr(key)[:80])
+    raise InputError("a bracket has two elements", expected="(i, j)", received=brief(key))
 
 
 def _row(key: Any, row: Any) -> Mapping[Any, Any]:
     if isinstance(row, Mapping):
         return row
-    raise InputError(
-        f"the bracket {key} cannot be read", expected="{k: c, …}", received=repr(row)[:80]
-    )
+    raise InputError(f"the bracket {key} cannot be read", expected="{k: c, …}", received=brief(row))
 
 
 def checked(constants: Iterable[Any], labels: Sequence[str]) -> tuple[Term, ...]:
@@ -137,7 +135,7 @@ def checked(constants: Iterable[Any], labels: Sequence[str]) -> tuple[Term, ...]
             raise InputError(
                 "a structure constant is given as (i, j, k, c)",
                 expected=f"three indices from 0 to {len(labels) - 1}, once, and a number",
-                received=repr(term)[:80],
+                received=brief(term),
             ) from error
         entries[int(i), int(j), int(k)] = exact(c, f"c[{i}, {j}, {k}]")
     scale = float(max(map(abs, entries.values()), default=0))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from taut.errors import InputError
+from taut.errors import InputError, brief
 from taut.lie.constants import Number
 
 NUMBERS = "biufc"  # NumPy's letters for them
@@ -27,13 +27,13 @@ def read(value: Any, n: int, wrong: str) -> np.ndarray:
     try:
         plain = hasattr(value, "dtype") or _numeric(value)
         array = np.asarray(value) if plain else _objects(value)
-    except (TypeError, ValueError, RecursionError):  # no list, or one that is in itself
+    except Exception:  # no list, one that is in itself, or a thing of somebody's own
         array = np.zeros(0)
     if array.dtype.kind not in NUMBERS + "O" or array.shape[-1:] != (n,):
         raise InputError(
             wrong,
             expected=f"an array of shape (…, {n}), or {n} expressions",
-            received=f"shape {array.shape}" if array.size else repr(value)[:80],
+            received=f"shape {array.shape}" if array.size else brief(value),
         )
     if array.dtype.kind in NUMBERS and not np.isfinite(array).all():
         raise InputError(

@@ -10,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from taut.calls import public
-from taut.errors import InputError
+from taut.errors import InputError, brief
 from taut.lie.algebras import Algebra, direct_sum
 from taut.lie.arrays import blocks
 from taut.lie.coefficients import Coefficients
@@ -179,7 +179,7 @@ def product(*factors: Any) -> Any:
         raise InputError(
             "these have no product",
             expected="algebras, or groups; at least one",
-            received=", ".join(getattr(f, "name", repr(f)[:40]) for f in factors) or "none",
+            received=", ".join(getattr(f, "name", brief(f, 40)) for f in factors) or "none",
         )
     flat = [g for f in factors for g in (f.factors if isinstance(f, Product) else (f,))]
     return Product(

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from taut.errors import InputError, NoEquilibrium, number
+from taut.errors import InputError, NoEquilibrium, brief, number
 from taut.kernel.compile import workshop
 from taut.march.askew import check_met, turned
 from taut.march.holding import check_held, connected, listed, no_rest
@@ -206,7 +206,7 @@ def _coordinates(name: str, given: Any, n: int, letter: str = "q") -> np.ndarray
     except (TypeError, ValueError, OverflowError):
         found = np.zeros(0)
     if found.shape != (n,) or not np.all(np.isfinite(found)):
-        many = f"{len(values)} coordinates" if isinstance(given, Assembly) else repr(given)[:80]
+        many = f"{len(values)} coordinates" if isinstance(given, Assembly) else brief(given)
         raise InputError(
             f"{name} cannot be used",
             expected=f"{n} finite numbers, or what m.assemble() or m.equilibrium() returned",

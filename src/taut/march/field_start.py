@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from taut.errors import InputError
+from taut.errors import InputError, brief
 from taut.fields.ends import real_array
 from taut.fields.mesh import Mesh, configuration
 from taut.lie import SE3, SO3
@@ -24,7 +24,7 @@ def given(what: str, values: Any, shape: tuple[int, int]) -> np.ndarray:
         found = real_array(values)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"{what} cannot be read", expected=f"shape {shape}", received=repr(values)[:80]
+            f"{what} cannot be read", expected=f"shape {shape}", received=brief(values)
         ) from error
     if found.shape == shape[1:] or found.ndim == 0:
         found = np.broadcast_to(found, shape).copy()

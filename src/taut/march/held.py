@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from taut.errors import ControlError, TautError
+from taut.errors import ControlError, TautError, brief
 from taut.march.here import Here, Names
 from taut.model.controls import Channel
 from taut.model.system import System
@@ -142,7 +142,7 @@ class Sampler:
             raise ControlError(
                 f"what the controller of {name} returned at t = {here.t:g} (step {here.k}) {wrong}",
                 expected="one finite number" if many == 1 else f"{many} finite numbers",
-                received=repr(said)[:80],
+                received=brief(said),
                 remedy="error.partial holds the trajectory up to here",
                 t=here.t,
                 index=here.k,

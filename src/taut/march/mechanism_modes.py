@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from taut.errors import InputError, number
+from taut.errors import InputError, brief, number
 from taut.kernel.compile import workshop
 from taut.march.assemble import Assembly, _apart, _coordinates, _Energy, rest
 from taut.march.modes import SmallMotions, turned
@@ -115,7 +115,7 @@ def mechanism_modes(
 ) -> MechanismModes:
     """Natural motions about a rest; see `Mechanism.modes`."""
     if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
-        raise InputError("this is no number of modes", expected="1 or more", received=repr(count))
+        raise InputError("this is no number of modes", expected="1 or more", received=brief(count))
     found = rest(mechanism, time=0.0 if time is None else time) if at is None else at
     q = _coordinates("at", found, mechanism.size)
     own = found.time if isinstance(found, Assembly) else 0.0

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from taut.calls import public
-from taut.errors import InputError
+from taut.errors import InputError, brief
 from taut.fields.mesh import Mesh
 from taut.fields.turning import turn_per_edge, turning
 from taut.march.assemble import Assembly
@@ -222,7 +222,7 @@ def modes(beam: Any, count: int = 10) -> Modes:
     (6, 'bending')
     """
     if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
-        raise InputError("this is no number of modes", expected="1 or more", received=repr(count))
+        raise InputError("this is no number of modes", expected="1 or more", received=brief(count))
     if isinstance(beam, System) and beam.mechanism is not None:
         beam = beam.mechanism
     if isinstance(beam, Mechanism | Assembly):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taut.errors import InputError, number
+from taut.errors import InputError, brief, number
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,9 @@ class Plan:
             )
         if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
             raise InputError(
-                "every must be a whole number from 1 on", expected="every ≥ 1", received=repr(every)
+                "every must be a whole number from 1 on",
+                expected="every ≥ 1",
+                received=brief(every),
             )
         every = min(int(every), 2**62)
         ratio = duration / step

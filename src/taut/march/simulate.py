@@ -18,6 +18,7 @@ from taut.errors import (
     Interrupted,
     ProgressError,
     StepError,
+    brief,
     flag,
     listed,
 )
@@ -165,7 +166,7 @@ def simulate(
         raise InputError(
             f"{method.name} is a method for fields and beams",
             expected="a method for systems, such as taut.Rattle()",
-            received=repr(method),
+            received=brief(method),
         )
     if isinstance(model, Flow):
         if v0 is not None or p0 is not None:
@@ -200,7 +201,7 @@ def simulate(
         raise InputError(
             "there is no step" if step is None else "a step and a tolerance are one too many",
             expected="step=…, or tolerance=… to have it chosen",
-            received=f"step={step}, tolerance={tolerance}",
+            received=f"step={brief(step)}, tolerance={brief(tolerance)}",
         )
     plan = Plan.of(t0, duration, duration if step is None else step, every)
     values = model.values(parameters)
@@ -222,7 +223,7 @@ def simulate(
         raise InputError(
             "no step can be chosen for a run with controls",
             expected="step=…: controllers are asked in steps, and trial runs would ask them too",
-            received=f"tolerance={tolerance}",
+            received=f"tolerance={brief(tolerance)}",
         )
     if tolerance is not None:
         settings = {"q0": q0, "v0": v0, "p0": p0, "t0": t0, "parameters": parameters}
@@ -466,7 +467,7 @@ def _watched(model: System, laws: Any) -> Any:
         raise InputError(
             "laws cannot be watched",
             expected='"auto", None, a list of expressions or a mapping name → expression',
-            received=repr(laws),
+            received=brief(laws),
         )
     named = laws if isinstance(laws, Mapping) else {str(e): e for e in listed("laws", laws)}
     return {str(name): model.read(e) for name, e in named.items()}

@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 import sympy as sp
 
 from taut.calls import public
-from taut.errors import InputError
+from taut.errors import InputError, brief
 from taut.methods.base import Method, Wrapped
 from taut.methods.registry import method_of
 from taut.model.symbols import scalar
@@ -68,7 +68,7 @@ class Adaptive(Wrapped):
             raise InputError(
                 "there is nothing to control the steps by",
                 expected="scale=…, an expression that steps are to be proportional to",
-                received=repr(self.scale),
+                received=brief(self.scale),
                 remedy="near an attracting centre at distance r take r**1.5",
             )
         object.__setattr__(self, "base", base)

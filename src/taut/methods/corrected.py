@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import sympy as sp
 
 from taut.calls import public
-from taut.errors import InputError, flag, listed, word
+from taut.errors import InputError, brief, flag, listed, word
 from taut.methods.base import Method, Step, Wrapped
 from taut.methods.registry import method_of
 from taut.model.symbols import scalar
@@ -200,6 +200,6 @@ def _listed(laws: Any) -> tuple[sp.Expr, ...] | None:
         raise InputError(
             "laws cannot be kept",
             expected="a list of laws or expressions, as taut.conserved returns it",
-            received=repr(laws)[:80],
+            received=brief(laws),
         )
     return tuple(scalar(getattr(x, "expression", x), "a law") for x in listed("laws", laws))

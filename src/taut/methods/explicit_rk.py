@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from taut.calls import public
-from taut.errors import InputError, UnknownName
+from taut.errors import InputError, UnknownName, brief
 from taut.methods.base import Method, Step, Vector, moment, weighted
 from taut.methods.explicit_tableaux import TABLEAUX, full, order_of
 
@@ -90,7 +90,7 @@ class ExplicitRK(Method):
         try:
             rows, weights = given
             a, b = full(rows), np.array(weights, dtype=float)
-        except (TypeError, ValueError) as error:
+        except Exception as error:  # things of somebody's own raise what they like
             raise _misshapen(given) from error
         finite = np.all(np.isfinite(a)) and np.all(np.isfinite(b))
         if b.ndim != 1 or len(b) != len(a) or not len(b) or not finite:
@@ -144,5 +144,5 @@ def _misshapen(given: Any) -> InputError:
     return InputError(
         "that is no tableau",
         expected="a name, or (A, b) with rows of A as long as their number or shorter",
-        received=repr(given)[:80],
+        received=brief(given),
     )

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from taut.calls import public
-from taut.errors import InputError, number
+from taut.errors import InputError, brief, number
 from taut.methods.base import Method, Step, projected
 
 
@@ -66,7 +66,7 @@ class GeneralizedAlpha(Method):
             raise InputError(
                 "stabilised is neither True nor False",
                 expected="True or False",
-                received=repr(self.stabilised),
+                received=brief(self.stabilised),
             )
         object.__setattr__(self, "rho", rho)
 

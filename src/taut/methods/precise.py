@@ -37,7 +37,7 @@ import numpy as np
 import sympy as sp
 
 from taut.calls import public
-from taut.errors import InputError
+from taut.errors import InputError, brief
 from taut.methods.base import Method, Step, projected
 from taut.portable import inverse as inverse_of, product
 
@@ -321,7 +321,7 @@ def _numbers(what: str, given: Any, dimensions: int) -> tuple:
     """A vector or matrix as tuples, which are part of the method's key."""
     try:
         array = np.array(given, dtype=float)
-    except (TypeError, ValueError, OverflowError) as error:
+    except Exception as error:  # things of somebody's own raise what they like
         raise _odd(what, given) from error
     if array.ndim != dimensions or not np.all(np.isfinite(array)):
         raise _odd(what, given)
@@ -332,4 +332,4 @@ def _odd(what: str, given: Any) -> InputError:
     expected = {"linear": "a matrix or a quadratic expression", "about": f"n numbers or {START!r}"}[
         what
     ]
-    return InputError(f"{what} cannot be used", expected=expected, received=repr(given)[:80])
+    return InputError(f"{what} cannot be used", expected=expected, received=brief(given))

@@ -28,7 +28,7 @@ def register(name: str, method: Method) -> None:
     """
     plain = isinstance(name, str) and name == name.strip() and name.isprintable()
     if not plain or name in ("", "auto"):
-        raise InputError("that cannot be a method's name", expected="a word", received=repr(name))
+        raise InputError("that cannot be a method's name", expected="a word", received=brief(name))
     if not isinstance(method, Method):
         raise _no_method(method)
     found(method.cited)  # a reference that is not known is said here, not after the run

@@ -30,7 +30,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from taut.calls import public
-from taut.errors import InputError, UnknownName
+from taut.errors import InputError, UnknownName, brief
 from taut.methods import tableaux
 from taut.methods.base import Method, Step, Vector, moment, projected, weighted
 
@@ -242,7 +242,7 @@ def _misshapen(given: Any) -> InputError:
     return InputError(
         "that is no tableau",
         expected="a name, or (A, b) with A of shape (s, s) and b of length s",
-        received=repr(given)[:80],
+        received=brief(given),
     )
 
 
@@ -252,5 +252,5 @@ def checked_stages(stages: Any, least: int) -> None:
         raise InputError(
             "stages is out of range",
             expected=f"a whole number from {least} to {MOST}",
-            received=repr(stages),
+            received=brief(stages),
         )

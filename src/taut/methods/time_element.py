@@ -36,7 +36,7 @@ import mpmath as mp
 import numpy as np
 
 from taut.calls import public
-from taut.errors import InputError, word
+from taut.errors import InputError, brief, word
 from taut.methods import tableaux
 from taut.methods.base import Method, Step, Vector, moment, projected, weighted
 
@@ -122,7 +122,7 @@ class TimeElement(Method):
         k = self.degree
         if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= HIGHEST:
             expected = f"a whole number from 1 to {HIGHEST}"
-            raise InputError("degree is out of range", expected=expected, received=repr(k))
+            raise InputError("degree is out of range", expected=expected, received=brief(k))
         for option, known in (
             ("form", ("multipliers", "independent")),
             ("quadrature", ("gauss", "lobatto", *QUADRATURES)),

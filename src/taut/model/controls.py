@@ -89,7 +89,7 @@ class Control:
             raise InputError(
                 "make returned nothing that can be called",
                 expected="a function controller(t, state)",
-                received=repr(made)[:80],
+                received=brief(made),
             )
         return made
 
@@ -190,7 +190,7 @@ def chosen(channels: Sequence[Channel], given: Any) -> list[Channel]:
         raise InputError(
             "controls cannot be read",
             expected="controls={name: function, …}",
-            received=repr(given)[:80],
+            received=brief(given),
         )
     named = {channel.name: channel for channel in channels}
     for key, control in (given or {}).items():

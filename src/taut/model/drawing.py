@@ -107,7 +107,7 @@ class Drawing:
             raise ModelError(
                 "down is not an axis of this drawing",
                 expected="one of " + ", ".join([*AXES[: self.dimension], "auto", "None"]),
-                received=repr(down),
+                received=brief(down),
             )
         self.down = down
 
@@ -147,7 +147,7 @@ class Drawing:
             raise ModelError(
                 "a link cannot be read",
                 expected='two names of points and perhaps a look, as in ("a", "b", "spring")',
-                received=repr(given)[:80],
+                received=brief(given),
             )
         for name in parts[:2]:
             self._check_name(name, "a link")
@@ -164,17 +164,17 @@ class Drawing:
             raise ModelError(
                 "a curve cannot be read",
                 expected="((x, y[, z]), (symbol, first, last))",
-                received=repr(given)[:80],
+                received=brief(given),
             ) from error
         if not all(map(isfinite, ends)):
             raise ModelError(
-                "the ends of a curve are not finite", expected="numbers", received=repr(given)[:80]
+                "the ends of a curve are not finite", expected="numbers", received=brief(given)
             )
         if len(places) != self.dimension or not isinstance(symbol, sp.Symbol):
             raise ModelError(
                 "a curve does not fit the drawing",
                 expected=f"{self.dimension} expressions of a symbol",
-                received=repr(given)[:80],
+                received=brief(given),
             )
         return Curve(places, symbol, *ends)
 
@@ -203,12 +203,12 @@ def _points(given: Any) -> dict[str, tuple[sp.Expr, ...]]:
         raise ModelError(
             "a drawing needs points",
             expected='names and places, as in {"bob": (x, y)}',
-            received=repr(given)[:80],
+            received=brief(given),
         )
     made = {}
     for name, place in given.items():
         if not isinstance(name, str):
-            raise ModelError("a point needs a name", expected="a string", received=repr(name))
+            raise ModelError("a point needs a name", expected="a string", received=brief(name))
         parts = _several(f"point {name}", place)
         made[name] = tuple(scalar(e, f"point {name} of the drawing") for e in parts)
     sizes = sorted({len(place) for place in made.values()})
@@ -243,6 +243,6 @@ def drawing_of(given: Any, system: System) -> Drawing | None:
         raise ModelError(
             "drawing= is no drawing",
             expected='taut.Drawing({"bob": (x, y)}, links=[…])',
-            received=repr(given)[:80],
+            received=brief(given),
         )
     return given.read(system)

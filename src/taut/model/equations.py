@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import sympy as sp
 
 from taut.calls import public
-from taut.model.latex import block, brief, latex
+from taut.model.latex import block, excerpt, latex
 from taut.model.symbols import t
 from taut.model.tidy import blocks, coefficient, inverse, shorter, tidy
 from taut.text import tex
@@ -67,7 +67,7 @@ class Equations:
 
     def _repr_latex_(self) -> str:
         rows = self._rows()
-        shown = [(brief(left), brief(right)) for left, right in rows[:LINES]]
+        shown = [(excerpt(left), excerpt(right)) for left, right in rows[:LINES]]
         if len(rows) > LINES:
             shown.append(("", tex(f"and {len(rows) - LINES} more: print them, or take .latex()")))
         return block(shown)

@@ -39,7 +39,7 @@ def name(given: str) -> str:
     return sp.latex(sp.Symbol(given))
 
 
-def brief(expression: Any) -> str:
+def excerpt(expression: Any) -> str:
     """An expression, the first terms of a long sum, or the number of its terms."""
     if not _longer(expression, SIZE):
         return latex(expression)
@@ -63,8 +63,8 @@ def listed(parts: Iterable[Any], most: int = MOST) -> str:
     """Things between brackets, the first ones if they are many."""
     items = list(parts)
     if len(items) <= most:
-        return rf"({', '.join(map(brief, items))})"
-    return rf"({', '.join(map(brief, items[: most - 1]))}, \ldots, {brief(items[-1])})"
+        return rf"({', '.join(map(excerpt, items))})"
+    return rf"({', '.join(map(excerpt, items[: most - 1]))}, \ldots, {excerpt(items[-1])})"
 
 
 def block(rows: Sequence[tuple[str, str]], title: str = "") -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import sympy as sp
 
-from taut.model.latex import MOST, block, brief, latex, listed, name
+from taut.model.latex import MOST, block, excerpt, latex, listed, name
 from taut.model.terms import Term
 from taut.text import counted, tex
 
@@ -33,7 +33,7 @@ def system_latex(system: System) -> str:
 def flow_latex(flow: Flow) -> str:
     """A flow as one block of equations."""
     pairs = zip(flow.variables, flow.rhs, strict=True)
-    rates = [(name(f"{x.name}_dot"), brief(f)) for x, f in pairs]
+    rates = [(name(f"{x.name}_dot"), excerpt(f)) for x, f in pairs]
     return block(_cut(rates), repr(flow))
 
 
@@ -41,12 +41,12 @@ def _written_out(system: System) -> list[Row]:
     letter = "L" if system.form == "lagrangian" else "H"
     given = [f"g{i}" for i in range(system.c)] == list(system.constraint_names)
     bound = [
-        ("0", brief(g) + ("" if given else rf"\quad({tex(label)})"))
+        ("0", excerpt(g) + ("" if given else rf"\quad({tex(label)})"))
         for label, g in zip(system.constraint_names, system.constraints, strict=True)
     ]
     pulls = zip(system.coordinates, system.forces, strict=True) if system.forced else ()
-    acting = [(rf"f_{{{latex(q)}}}", brief(f)) for q, f in pulls if f != 0]
-    return [(letter, brief(system.energy_function)), *_cut(bound), *_cut(acting)]
+    acting = [(rf"f_{{{latex(q)}}}", excerpt(f)) for q, f in pulls if f != 0]
+    return [(letter, excerpt(system.energy_function)), *_cut(bound), *_cut(acting)]
 
 
 def _by_type(terms: tuple[Term, ...]) -> list[Row]:
@@ -55,13 +55,13 @@ def _by_type(terms: tuple[Term, ...]) -> list[Row]:
         sums = [_sum(x) for x in terms if x.kind == kind]
         rows += [(letter if i == 0 else "", x) for i, x in enumerate(_plus(sums))]
     rows += [
-        ("0", rf"{brief(e)}\quad({tex(counted(x.instances, 'time'))})")
+        ("0", rf"{excerpt(e)}\quad({tex(counted(x.instances, 'time'))})")
         for x in terms
         if x.kind == "constraint"
         for e in x.expressions
     ]
     rows += [
-        (rf"f_{{{latex(q)}}}", rf"{brief(e)}\quad({tex(counted(x.instances, 'time'))})")
+        (rf"f_{{{latex(q)}}}", rf"{excerpt(e)}\quad({tex(counted(x.instances, 'time'))})")
         for x in terms
         if x.kind == "force" and not x.dissipates
         for q, e in zip(x.coordinates, x.expressions, strict=True)
@@ -73,7 +73,7 @@ def _by_type(terms: tuple[Term, ...]) -> list[Row]:
 
 
 def _sum(term: Term) -> str:
-    inside = brief(term.expressions[0])
+    inside = excerpt(term.expressions[0])
     if term.instances == 1:
         return inside
     return rf"\sum_{{\text{{{term.instances} times}}}} \left({inside}\right)"

@@ -21,9 +21,6 @@ from taut.errors import InputError, ModelError, brief, catalogue, close_to, list
 
 t = sp.Symbol("t", real=True)
 
-UNREADABLE = (  # what SymPy may say of a text, or of a thing, that it cannot read
-    sp.SympifyError, SyntaxError, TypeError, ValueError, AttributeError, RecursionError,
-)  # fmt: skip
 MOST = 100_000  # names that a text may count out: a second or two, and far beyond any model
 COUNTED = re.compile(r"([0-9]*):([0-9]+)")  # SymPy's x1:3
 PLAIN = {"abs", "max", "min", "pow"}  # builtins that a formula may have
@@ -54,7 +51,7 @@ def coordinates(names: str) -> tuple[sp.Symbol, ...]:
         raise ModelError(
             "these coordinates are not all different",
             expected="a name of its own for each",
-            received=repr(names),
+            received=brief(names),
         )
     return tuple(found)
 
@@ -123,7 +120,7 @@ def scalar(
         check_formula(given, where, remedy)
     try:
         expr = sp.sympify(given, locals=dict(known)) if known else sp.sympify(given)
-    except UNREADABLE as error:
+    except Exception as error:  # of SymPy about a text, and of things of somebody's own
         raise ModelError(
             f"{where} is not an expression",
             expected="a SymPy expression or a number",

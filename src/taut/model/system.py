@@ -533,7 +533,7 @@ class System:
             raise InputError(
                 "parameters is not a mapping",
                 expected="parameters={name: value, …}",
-                received=repr(overrides)[:80],
+                received=brief(overrides),
             )
         for key, value in (overrides or {}).items():
             name = key if isinstance(key, str) else name_of(key)
@@ -655,7 +655,7 @@ def _listed(what: str, given: Any) -> tuple[Any, ...]:
     single = isinstance(given, loose) and not getattr(given, "is_Matrix", False)
     try:
         return tuple(None if single else given)  # type: ignore[arg-type]
-    except TypeError as error:
+    except Exception as error:  # things of somebody's own raise what they like
         raise ModelError(
             f"{what} must be a list", expected=f"{what}=[…]", received=brief(given)
         ) from error

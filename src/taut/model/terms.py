@@ -94,7 +94,7 @@ class Term:
             table = table[:, None] if table.ndim == columns == 1 else np.atleast_2d(table)
             with np.errstate(invalid="ignore"):
                 exact = table.astype(kind)
-        except (TypeError, ValueError, OverflowError) as error:
+        except Exception as error:  # things of somebody's own raise what they like
             raise ModelError(
                 f"the {name} of a term are not numbers", received=brief(given)
             ) from error

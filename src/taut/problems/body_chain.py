@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from taut.errors import InputError
+from taut.errors import InputError, brief
 from taut.model.mechanism import Mechanism
 from taut.problems.base import Fact, Problem
 
@@ -35,7 +35,7 @@ def body_chain(bodies: int = BODIES) -> Problem:
         raise InputError(
             "that is no number of bodies",
             expected="a whole number from 1 on",
-            received=repr(bodies),
+            received=brief(bodies),
         )
     n = int(bodies)
     m = mechanism(n)

@@ -14,7 +14,7 @@ Source: CQ 2004, section 4, for N = 3.
 
 from __future__ import annotations
 
-from taut.errors import InputError
+from taut.errors import InputError, brief
 from taut.model import System, coordinates
 from taut.problems.base import Fact, Problem, hanging
 
@@ -27,7 +27,7 @@ def chain(links: int = LINKS) -> Problem:
     """The chain of this many links, at least two."""
     if links != int(links) or links < 2:
         raise InputError(
-            "that is no number of links", expected="a whole number from 2 on", received=repr(links)
+            "that is no number of links", expected="a whole number from 2 on", received=brief(links)
         )
     n, tilt = int(links), 0.75**0.5
     names = " ".join(f"x{i} y{i}" for i in range(1, n + 1))

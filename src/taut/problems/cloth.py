@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from taut.errors import InputError
+from taut.errors import InputError, brief
 from taut.model.mechanism import Mechanism
 from taut.problems.base import Fact, Problem
 
@@ -42,7 +42,7 @@ def cloth(points: int = SIDE) -> Problem:
         raise InputError(
             "that is no number of points a side",
             expected="a whole number from 3 on",
-            received=repr(points),
+            received=brief(points),
         )
     n = int(points)
     places = start(n)

@@ -25,7 +25,7 @@ from __future__ import annotations
 import numpy as np
 import sympy as sp
 
-from taut.errors import InputError
+from taut.errors import InputError, brief
 from taut.model import coordinates
 from taut.model.mechanism import Mechanism
 from taut.problems.base import Fact, Problem
@@ -70,7 +70,7 @@ def fekete(points: int = POINTS) -> Problem:
         raise InputError(
             "that is no number of points",
             expected="a whole number from 2 on",
-            received=repr(points),
+            received=brief(points),
         )
     n = int(points)
     m = mechanism(rings() if n == POINTS else spiral(n))

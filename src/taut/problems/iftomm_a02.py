@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from taut.errors import InputError
+from taut.errors import InputError, brief
 from taut.model.mechanism import Mechanism
 from taut.problems.base import Fact, Problem
 from taut.problems.elliptic import Motion, full_turn, over_the_top
@@ -53,7 +53,7 @@ def iftomm_a02(windows: int = WINDOWS) -> Problem:
         raise InputError(
             "that is no number of windows",
             expected="a whole number from 1 on",
-            received=repr(windows),
+            received=brief(windows),
         )
     n = int(windows)
     inertia, lever = (n + 1) / 3 + n, (n + 1) / 2 + n

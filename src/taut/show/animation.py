@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from taut.calls import public
-from taut.errors import InputError, listed, number, text
+from taut.errors import InputError, brief, listed, number, text
 from taut.march.field_trajectory import FieldTrajectory
 from taut.march.trajectory import Trajectory
 from taut.progress import check_wish
@@ -96,7 +96,7 @@ def _between(run: Any, span: Any) -> Any:
         first, last = (number("a time of the span", x) for x in listed("the span", span))
     except (TypeError, ValueError) as error:
         raise InputError(
-            "the span cannot be read", expected="(first time, last time)", received=repr(span)
+            "the span cannot be read", expected="(first time, last time)", received=brief(span)
         ) from error
     if first > last:
         raise InputError(
@@ -122,7 +122,7 @@ def _between(run: Any, span: Any) -> Any:
 
 def _rate(fps: Any) -> int:
     if not isinstance(fps, int | np.integer) or isinstance(fps, bool) or not 1 <= fps <= 120:
-        raise InputError("fps cannot be used", expected="1 … 120", received=repr(fps))
+        raise InputError("fps cannot be used", expected="1 … 120", received=brief(fps))
     return int(fps)
 
 
@@ -135,7 +135,7 @@ def _trail(trail: Any) -> float:
         raise InputError(
             "the trail cannot be used",
             expected=", ".join(map(repr, TRAILS)) + ", or seconds ≥ 0",
-            received=repr(trail)[:80],
+            received=brief(trail),
         )
     return float(trail)
 

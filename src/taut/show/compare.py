@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from taut.calls import public
-from taut.errors import InputError, UnknownName
+from taut.errors import InputError, UnknownName, brief
 from taut.march.field_trajectory import FieldTrajectory
 from taut.march.trajectory import Trajectory
 from taut.text import Sheet
@@ -57,7 +57,9 @@ def compare(
         named = _named(list(runs))
     else:
         raise InputError(
-            "runs cannot be compared", expected="a list of runs, or {label: run}", received=runs
+            "runs cannot be compared",
+            expected="a list of runs, or {label: run}",
+            received=brief(runs),
         )
     _check(named)
     if isinstance(reference, str):
@@ -72,7 +74,7 @@ def compare(
         raise InputError(
             "the reference cannot be read",
             expected="a run, a label, or a function t → q",
-            received=repr(reference)[:80],
+            received=brief(reference),
         )
     elif isinstance(next(iter(named.values())), FieldTrajectory):
         raise InputError(
@@ -308,12 +310,15 @@ def main_lines(run: Run) -> dict[str, str]:
 def _energy_lines(c: Any, conservative: bool) -> dict[str, str]:
     drift = c.energy
     share = f"{100 * drift.relative:+.2f} ± {100 * drift.relative_half_width:.2g}"
-    sure = "no drift" if drift.relative_half_width < 0.1 else "none seen"
+    if conservative:
+        sure = c.energy_verdict.partition(";")[0]
+    else:
+        sure = "no drift" if drift.relative_half_width < 0.1 else "none seen"
     if np.isinf(drift.half_width):
         share, sure = "", "too short"
     return {
         "energy band": f"{drift.band:.1e}{'' if conservative else ' *'}",
-        "energy drift": "drifts" if c.drifts else sure,
+        "energy drift": sure,
         "in % of the band": share.replace("-", "−"),
     }
 

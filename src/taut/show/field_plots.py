@@ -8,7 +8,7 @@ from typing import Any
 
 from taut.calls import public
 from taut.diagnose.field_certificate import alone
-from taut.errors import InputError, text
+from taut.errors import InputError, brief, text
 from taut.march.field_trajectory import FieldTrajectory
 from taut.show import field_curves as curves
 from taut.show.beam_geometry import check_factor
@@ -103,7 +103,7 @@ def _curves_of(axes: Any) -> bool:
 def _check(down: Any, magnify: Any) -> None:
     if down is not None and not (isinstance(down, str) and down in ("auto", "x", "y", "z")):
         raise InputError(
-            "down is not an axis", expected="one of x, y, z, auto, None", received=repr(down)
+            "down is not an axis", expected="one of x, y, z, auto, None", received=brief(down)
         )
     check_factor(magnify)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from matplotlib.patheffects import withStroke
 
-from taut.errors import InputError
+from taut.errors import InputError, brief
 from taut.march.beam_parts import BeamView
 from taut.march.trajectory import Trajectory
 from taut.model.drawing import Drawing
@@ -199,7 +199,7 @@ def _check_down(down: str | None, size: int) -> None:
         raise InputError(
             "down is not an axis of this picture",
             expected="one of " + ", ".join([*"xyz"[:size], "auto", "None"]),
-            received=repr(down),
+            received=brief(down),
         )
 
 

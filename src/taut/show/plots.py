@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 
 from taut.calls import public
-from taut.errors import InputError, text
+from taut.errors import InputError, brief, text
 from taut.march.trajectory import Trajectory
 from taut.show import curves, paths, portraits, style
 from taut.show.frames import part_of, shown_of
@@ -86,7 +86,7 @@ def _tell_apart(figure: Any, numbers: list[int]) -> None:
 def _check(panels: tuple[str, ...], down: Any, of: Any, when: Any) -> None:
     if down is not None and not (isinstance(down, str) and down in ("auto", "x", "y", "z")):
         raise InputError(
-            "down is not an axis", expected="one of x, y, z, auto, None", received=repr(down)
+            "down is not an axis", expected="one of x, y, z, auto, None", received=brief(down)
         )
     for name, value in (("of", of), ("when", when)):
         if value is not None and not panels:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from taut.errors import InputError
+from taut.errors import InputError, brief
 from taut.march.trajectory import Trajectory
 from taut.show.panels import count
 
@@ -55,7 +55,7 @@ class View:
             raise InputError(
                 f"of= has {len(given)} expressions",
                 expected=f"{words}, of coordinates, velocities, momenta, t and parameters",
-                received=repr(self.of)[:80],
+                received=brief(self.of),
             )
         return [self.run.system.read(e) for e in given]
 
@@ -84,7 +84,7 @@ def chosen_members(run: Trajectory, members: Any) -> list[int]:
             raise InputError(
                 "there are no such members",
                 expected=f"numbers of trajectories, 0 … {batch - 1}",
-                received=repr(members)[:80],
+                received=brief(members),
             )
         return list(dict.fromkeys(int(i) % batch for i in members))
     count("members", members, 1)

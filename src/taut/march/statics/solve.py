@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from taut.calls import public
-from taut.errors import InputError, Interrupted, NoEquilibrium, flag, number, whole
+from taut.errors import InputError, Interrupted, NoEquilibrium, brief, flag, number, whole
 from taut.fields.beam import Beam
 from taut.fields.beams import Beams
 from taut.fields.ends import real_array
@@ -141,7 +141,7 @@ def as_mesh(given: Any) -> Mesh:
     raise InputError(
         "this is not a beam",
         expected="a taut.Beam, taut.Beams or a taut.Mechanism",
-        received=repr(given)[:80],
+        received=brief(given),
     )
 
 
@@ -170,7 +170,7 @@ def _start(balance: Balance, start: Any) -> tuple[State, Applied]:
         raise InputError(
             "the start does not fit the beam",
             expected=f"an Equilibrium of it, or poses of shape {mesh.pose.shape}",
-            received=f"shape {poses.shape}" if poses.size else repr(start)[:80],
+            received=f"shape {poses.shape}" if poses.size else brief(start),
         )
     from taut.lie import SE3
 

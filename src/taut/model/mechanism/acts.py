@@ -8,7 +8,7 @@ import numpy as np
 import sympy as sp
 
 from taut.calls import public
-from taut.errors import ModelError, number
+from taut.errors import ModelError, brief, number
 from taut.model.controls import Channel, control_of, is_control
 from taut.model.mechanism import forces
 from taut.model.mechanism.forces import (
@@ -333,7 +333,7 @@ class Acts(Relations):
         channel = self._channel(name, given, every, ("_x", "_y", "_z"))
         if channel is None and not counts(given, 3):
             raise ModelError(
-                f"{name} cannot be read", expected="three components", received=repr(given)[:80]
+                f"{name} cannot be read", expected="three components", received=brief(given)
             )
         symbols = [symbol for symbol, _ in own]
         read = channel.symbols if channel else tuple(self._read(e, name, *symbols) for e in given)

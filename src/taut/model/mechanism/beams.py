@@ -22,7 +22,7 @@ import numpy as np
 import sympy as sp
 
 from taut.calls import public
-from taut.errors import InputError, ModelError, number
+from taut.errors import InputError, ModelError, brief, number
 from taut.lie import SE3, SO3
 from taut.model.mechanism import parts
 from taut.model.mechanism.acts import Acts
@@ -305,7 +305,7 @@ def _beam(name: str, given: Any, made: dict[str, Any]) -> Any:
         raise ModelError(
             f"{name} is no beam",
             expected="a taut.Beam",
-            received=repr(given)[:80],
+            received=brief(given),
             remedy="several beams are parts of their own, with joints between them",
         )
     if made:
@@ -330,7 +330,7 @@ def _moving(name: str, places: np.ndarray, velocity: Any, spin: Any) -> Sequence
             raise InputError(
                 f"the {what} of {name} cannot be read",
                 expected=f"three finite numbers, or {len(places)} rows of them",
-                received=repr(given)[:80],
+                received=brief(given),
             )
         found.append(read)
     moving, turning = found

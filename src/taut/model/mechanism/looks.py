@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from taut.errors import InputError, UnknownName
+from taut.errors import InputError, UnknownName, brief
 from taut.model.mechanism.meshes import Mesh, mesh as mesh_of
 from taut.model.mechanism.parts import Part, rotation_of, vector
 from taut.model.mechanism.shapes import POINT
@@ -115,7 +115,7 @@ def extents(what: str, given: Any) -> np.ndarray:
     if not (np.isfinite(found).all() and (found > 0).all()):
         raise InputError(
             f"{what} cannot be used", expected="one or three positive numbers",
-            received=repr(given)[:80],
+            received=brief(given),
         )  # fmt: skip
     return found
 
@@ -130,5 +130,5 @@ def hexadecimal(what: str, given: Any) -> str:
         raise InputError(
             f"the colour of {what} is none",
             expected='"#rrggbb", a name such as "orange", or three numbers from 0 to 1',
-            received=repr(given)[:80],
+            received=brief(given),
         ) from error

@@ -9,7 +9,7 @@ import numpy as np
 import sympy as sp
 
 from taut.calls import public
-from taut.errors import ModelError, Uncontrolled, number, warn
+from taut.errors import ModelError, Uncontrolled, brief, number, warn
 from taut.model.controls import Channel
 from taut.model.mechanism import looks as seen, parts
 from taut.model.mechanism.beams import Flexible
@@ -167,7 +167,7 @@ class Mechanism(Flexible, Marked):
             raise ModelError(
                 "the axes of a universal joint cannot be read",
                 expected="one of the first part and one of the second, three numbers each",
-                received=repr(axes)[:80],
+                received=brief(axes),
             )
         first, second = (direction("an axis of a universal joint", x) for x in given)
         askew, across = abs(first @ second) > 1e-9, np.cross(first, second)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from taut.errors import FileError, InputError, place
+from taut.errors import FileError, InputError, brief, place
 
 LARGEST = 64_000_000  # bytes of a file
 TRIANGLES = 200_000  # of a mesh
@@ -56,7 +56,7 @@ def mesh(given: Any) -> Mesh:
         raise InputError(
             "the mesh cannot be read",
             expected="the name of an STL or OBJ file, or (vertices, faces)",
-            received=repr(given)[:80],
+            received=brief(given),
         ) from error
     return _checked("the mesh", corners, numbers, InputError)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from taut.calls import Names, public
-from taut.errors import InputError, ModelError, UnknownName, UnknownVerb, close_to
+from taut.errors import InputError, ModelError, UnknownName, UnknownVerb, brief, close_to
 from taut.model.mechanism import forces, joints, parts
 from taut.model.mechanism.joints import Joint
 from taut.model.mechanism.library import Piece
@@ -91,7 +91,7 @@ class Named:
 
     def _new(self, name: Any) -> str:
         if not isinstance(name, str) or not name.strip():
-            raise ModelError("a part needs a name", expected="a string", received=repr(name))
+            raise ModelError("a part needs a name", expected="a string", received=brief(name))
         if name.endswith(INNER):
             raise ModelError(f"{name!r} is no name", expected=f"one that does not end in {INNER}")
         if name == "ground" or any(name in group for group in self._groups):
@@ -154,7 +154,7 @@ class Named:
         raise ModelError(
             "this is no part of the mechanism",
             expected="m.ground, what m.point(…) or m.body(…) returned, or its name",
-            received=repr(given)[:80],
+            received=brief(given),
         )
 
     def _sides(self, kind: str, given: tuple[Any, ...]) -> tuple[str, Part, Part]:
@@ -181,7 +181,7 @@ class Named:
         return ModelError(
             f"a {kind} acts between two parts",
             expected=f'm.{kind}(a, b, …) or m.{kind}("name", a, b, …)',
-            received=(", ".join(repr(x)[:40] for x in given) or "none") + more,
+            received=(", ".join(brief(x, 40) for x in given) or "none") + more,
             remedy=remedy,
         )
 
@@ -197,7 +197,7 @@ class Named:
             raise ModelError(
                 f"the ends of {name} cannot be read",
                 expected="two places",
-                received=repr(ends)[:80],
+                received=brief(ends),
             )
         return np.array([vector(f"an end of {name}", x) for x in ends])
 
@@ -247,7 +247,7 @@ class Named:
             raise ModelError(
                 f"this {name} is a joint of another mechanism",
                 expected=f'm.joints["{name}"], or its name',
-                received=repr(given)[:80],
+                received=brief(given),
             )
         if joint.kind not in allowed:
             raise ModelError(
@@ -280,7 +280,7 @@ def counts(given: Any, many: int) -> bool:
 def flag(what: str, given: Any) -> bool:
     """Yes or no."""
     if not isinstance(given, bool | np.bool_):
-        raise InputError(f"{what} is a flag", expected="True or False", received=repr(given)[:80])
+        raise InputError(f"{what} is a flag", expected="True or False", received=brief(given))
     return bool(given)
 
 

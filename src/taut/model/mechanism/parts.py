@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from taut import portable
-from taut.errors import InputError, ModelError, number
+from taut.errors import InputError, ModelError, brief, number
 from taut.lie import SO3
 from taut.model.mechanism.shapes import BODY, GROUND, PLATE, POINT, ROD, Shape
 from taut.portable import asymmetry, norm, product
@@ -248,13 +248,13 @@ def vector(what: str, given: Any) -> np.ndarray:
     """Three finite numbers."""
     try:
         found = np.array(given, dtype=float)
-    except (TypeError, ValueError, OverflowError) as error:
+    except Exception as error:  # things of somebody's own raise what they like
         raise InputError(
-            f"{what} cannot be read", expected="three numbers", received=repr(given)[:80]
+            f"{what} cannot be read", expected="three numbers", received=brief(given)
         ) from error
     if found.shape != (3,) or not np.all(np.isfinite(found)):
         raise InputError(
-            f"{what} cannot be used", expected="three finite numbers", received=repr(given)[:80]
+            f"{what} cannot be used", expected="three finite numbers", received=brief(given)
         )
     return found
 
@@ -293,13 +293,13 @@ def principal(where: str, given: Any) -> tuple[np.ndarray, np.ndarray]:
         raise InputError(
             f"{what} cannot be read",
             expected="three principal moments, or a 3 × 3 matrix",
-            received=repr(given)[:80],
+            received=brief(given),
         ) from error
     if found.shape not in ((3,), (3, 3)) or not np.all(np.isfinite(found)):
         raise InputError(
             f"{what} cannot be used",
             expected="three finite principal moments, or a 3 × 3 matrix",
-            received=repr(given)[:80],
+            received=brief(given),
         )
     axes = np.eye(3)
     if found.ndim == 2:
@@ -339,7 +339,7 @@ def rotation_of(where: str, given: Any) -> np.ndarray:
         raise InputError(
             f"the rotation of {where} cannot be read",
             expected="a 3 × 3 rotation, or a quaternion (w, x, y, z)",
-            received=repr(given)[:80],
+            received=brief(given),
         ) from error
     if found.shape == (4,):
         length = float(norm(found))

@@ -21,7 +21,7 @@ import numpy as np
 import sympy as sp
 
 from taut.calls import public
-from taut.errors import ModelError, number
+from taut.errors import ModelError, brief, number
 from taut.model.mechanism.joints import Joint, Track, numbered, triad
 from taut.model.mechanism.library import Piece, Written
 from taut.model.mechanism.named import counts
@@ -252,7 +252,7 @@ class Relations(Words):
             raise ModelError(
                 "the curve cannot be read",
                 expected="two expressions of x, y, z, or ((x(s), y(s), z(s)), s)",
-                received=repr(curve)[:80],
+                received=brief(curve),
             )
         return self._on(part, list(curve), at, name, "curve")
 
@@ -277,7 +277,7 @@ class Relations(Words):
             raise ModelError(
                 f"the curve of {name} cannot be read",
                 expected=f"three expressions of {symbol} alone",
-                received=repr(path)[:80],
+                received=brief(path),
             )
         begin = number(f"the start of {name}", start)
         slope = np.array([float(e.diff(s).subs(s, begin)) for e in track])
