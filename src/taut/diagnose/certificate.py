@@ -16,10 +16,11 @@ import numpy as np
 from taut.calls import public
 from taut.diagnose.drift import Drift, drift_of, pooled
 from taut.diagnose.resolution import Resolution, resolution
-from taut.diagnose.rounding import SAMPLES, Rounding, loss, rounding
+from taut.diagnose.rounding import SAMPLES, Rounding, blur, loss, rounding
 from taut.diagnose.symplecticity import SAFETY, Probe
 from taut.diagnose.watched import Watched, held, watched
-from taut.kernel.newton_code import LIMIT
+from taut.kernel.newton_code import LIMIT, LOOSE
+from taut.kernel.newtons import ROUNDED as MOVED
 from taut.march import loop
 from taut.march.kicks import kicks, multipliers
 from taut.march.redundant import owners, told
@@ -324,13 +325,21 @@ class Certificate(Sheet):
             rows.append(("redundant", told(run.system, extra, LISTED), "least-norm multipliers"))
         return rows
 
+    @cached_property
+    def _ended_loose(self) -> bool:
+        """Whether steps ended above round-off also beside what forces and constraints do in one."""
+        if not self.loose:
+            return False
+        usual = LOOSE * MOVED * self.run.system.n  # a share of the largest coordinate
+        return self.left > usual * blur(self.run)
+
     def _newton(self) -> str:
         """Verdict on Newton's iteration."""
         if self.failures:
             return f"{self.failures} failed"
         if self.run.method.name == "corrected" and self.most_iterations >= LIMIT:
             return "some corrections did not converge"
-        if self.loose:
+        if self._ended_loose:
             moves = f"last moves of up to {self.left:.0e} of q"
             return f"not to round-off in {self.loose} of the steps: {moves}"
         return ""

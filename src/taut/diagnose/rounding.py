@@ -39,11 +39,12 @@ from scipy.sparse.csgraph import connected_components
 
 from taut.kernel.evaluate import Mechanics, Snapshot
 from taut.march.kept import watched
-from taut.march.kicks import kicks, responses
+from taut.march.kicks import kicks, lengths, responses
 from taut.march.start import NEIGHBOURS, around_of
 from taut.march.trajectory import Trajectory
 
 SAMPLES = 32
+EPS = np.finfo(float).eps
 SAME = 1e-9  # slopes that are opposite
 
 
@@ -90,6 +91,27 @@ class _Rows(NamedTuple):
     size: np.ndarray
     reach: np.ndarray
     left: np.ndarray
+
+
+def blur(run: Trajectory) -> float:
+    """By what factor coordinates are known worse than by their own size, at the least on the way.
+
+    They are known as `taut.march.kicks.lengths` are, too, of which what rests at the origin has
+    more than coordinates.
+    """
+    n, h = run.system.n, abs(run.step)
+    q, v, p = (x.reshape(-1, n) for x in (run.q, run.v, run.p))
+    times = np.tile(run.t, len(q) // len(run.t))
+    found = np.inf
+    for i in np.unique(np.linspace(0, len(q) - 1, SAMPLES).astype(int)).tolist():
+        t = float(times[i])
+        par = run._par_at(t) if run.batch is None else run._par
+        keep = run._kept_at(t, i // len(run.t))
+        size = np.max(np.abs(q[i]) + h * np.abs(v[i]), initial=0.0)
+        known = size + np.max(lengths(run._mechanics, q[i], v[i], p[i], t, par, keep, h))
+        if np.isfinite(known) and known > 0.0:
+            found = min(found, known / max(size, EPS * known))
+    return found
 
 
 def loss(run: Trajectory) -> float:
