@@ -53,8 +53,8 @@ def differences(step, shop: Workshop, q, p, h: float, tangents: np.ndarray) -> n
 @pytest.mark.parametrize("name", sorted(CATALOGUE))
 def test_derivative_is_that_of_the_compiled_step(name):
     system, h, none = sphere(), 0.1, np.zeros(0)
-    shop, method = workshop(system), CATALOGUE[name]
-    q, v = STATE
+    shop, (q, v) = workshop(system), STATE
+    method = CATALOGUE[name].begun(shop.mechanics, none, q)
     p = shop.mechanics.momentum(q, v, 0.0, none)
     chart = best_chart(shop.mechanics, q, 0.0, none, (0,)) if method.charted else None
     step = shop.step(method, keep=(0,), chart=chart)

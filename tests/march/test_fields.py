@@ -659,7 +659,7 @@ def test_more_than_the_machine_has_is_not_even_asked_for(monkeypatch):
     """Systems give away more memory than there is, and end who uses it."""
     monkeypatch.setattr(plan, "_memory", lambda: 1e5)
     beam = taut.Beam(1.0, **SOFT)
-    with pytest.raises(InputError, match=r"100 of them, 0\.000137 GB"):
+    with pytest.raises(InputError, match=r"100 states to be kept, which takes 0\.000137 GB"):
         taut.simulate(beam, duration=0.01, step=1e-4)
     assert len(taut.simulate(beam, duration=0.01, step=1e-4, every=10)) == 11
 

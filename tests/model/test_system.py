@@ -853,10 +853,6 @@ class TestRates:
         forces = eval(listed, {"c": 10, "f": f, "v": v})
         assert taut.System(q, mass=1, forces=forces).forced
 
-    def test_what_is_neither_is_a_force(self):
-        u, v, _ = taut.velocities(taut.coordinates("x y a"))
-        assert self.said(u**2 + v**2 - 1).startswith("write it as a force")
-
 
 @pytest.mark.parametrize("unit", [1e-9, 1e-6, 1, 1e6])
 def test_what_saturates_has_a_mass_in_every_unit_of_momentum(unit):

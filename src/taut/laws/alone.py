@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import sympy as sp
 
-from taut.errors import InputError, TautError
+from taut.errors import InputError, ModelError, TautError
 from taut.laws.affine import Affine, AffineSymmetry
 from taut.laws.budget import Budget, Spent, limited
 from taut.laws.check import NORMAL_FORM, controls_of
@@ -122,7 +122,7 @@ def independent(affine: Affine, expressions: list[sp.Expr]) -> list[int]:
 
 
 def _gradient(affine: Affine, e: sp.Expr, variables: list[sp.Symbol]) -> np.ndarray | None:
-    """At one random point, the same for all laws; None if it has roots."""
+    """At one random point, the same for all laws; None if it has roots, or is not analytic."""
     if any(not x.exp.is_Integer for x in e.atoms(sp.Pow)):
         return None
     f = Field(next(downwards(12)), 12)
@@ -132,6 +132,9 @@ def _gradient(affine: Affine, e: sp.Expr, variables: list[sp.Symbol]) -> np.ndar
         x: np.full(n, value, dtype=WORD)
         for x, value in zip(known, f.random(len(known)), strict=True)
     }
-    point = Ring([e], known).sample(f, given)
+    try:
+        point = Ring([e], known).sample(f, given)
+    except ModelError:  # |x| and the like have no values modulo a prime
+        return None
     units = dict(zip(variables, np.eye(n, dtype=WORD), strict=True))
     return Moving(point, units).rate(e)
