@@ -373,7 +373,8 @@ class Reference:
         y = found.y[:, -1] * units
         v, *_, last = self._at(y[:n], y[n : 2 * n], duration)
         first, last = self._at(q, w, 0.0)[-1].ravel(), last.ravel()
-        assert abs(last[1] - first[1] - y[-1]) < 1e-8 * (size + abs(first[1])), "its own balance"
+        if abs(last[1] - first[1] - y[-1]) > 1e-8 * (size + abs(first[1])):
+            raise RuntimeError("energy and work of the reference itself do not agree")
         first, last = (float(x[1] - x[2]) for x in (first, last))
         return Ends(y[:n], v.ravel(), self._slope(duration, y)[1], last - first, first)
 
