@@ -318,7 +318,11 @@ class Reference:
         if self.c:
             # of a Hamiltonian the pull is in the rest already
             want = rest if self.model.hamiltonian else matrix @ free + rest
-            lam = np.linalg.lstsq(matrix @ answer, want, rcond=1e-9)[0]
+            # Each in its own unit: that of a heavy part is none that follows from the others.
+            response = matrix @ answer
+            unit = 1.0 / np.sqrt(np.abs(np.diag(response)))
+            scaled = unit[:, None] * response * unit
+            lam = unit * np.linalg.lstsq(scaled, unit * want, rcond=1e-9)[0]
         rate = free - answer @ lam
         power = scalars.ravel()[0] + lam @ gt
         return np.concatenate([v, rate, [power]]), slope.T @ lam
