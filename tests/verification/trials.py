@@ -308,7 +308,7 @@ def verdicts(run: Any) -> dict[str, Any]:
         word = FIGURE.sub(lambda x: x[0] if x[2] else "#", LOST.sub("", word))
         if name in laws:
             found["laws"][word] += 1
-        else:
+        elif name != "laws":  # where the search ended, which no verdict is
             found[name] = word
     return found
 
