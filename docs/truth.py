@@ -321,6 +321,11 @@ def _trials(found: dict[tuple[str, str], dict[str, Any]]) -> Iterator[str]:
         left=_left_out("trial", compared),
     )  # fmt: skip
     yield from _tables(compared, "problems")
+    silent = {key.partition("|")[0] for (kind, key), x in found.items()
+              if kind == "trial" and "laws" not in x}  # fmt: skip
+    if silent:
+        names_of = ", ".join(f"`{name}`" for name in sorted(silent))
+        yield f"\nThe rows of laws were not compared of {names_of}.\n"
     yield WHY
 
 
